@@ -1,8 +1,8 @@
 """Checked files, kept as JSON in the user's cache, so that reading one again does not need YAML.
 
-The key holds everything that the result depends on: the toolkit's version, this package's source, the kind of record,
-the expected name, and the file's bytes. The cache may be deleted, damaged, read-only or missing at any time: then the
-file is checked again, silently.
+The key covers everything that the result depends on: the toolkit's version, this package's source, the kind of record,
+the expected name, and the file's bytes. If the cache is deleted, damaged, read-only or missing, the file is silently
+checked again.
 """
 
 import functools
@@ -17,17 +17,17 @@ from hackathon.text.files import write_whole
 from hackathon.text.paths import user_cache
 
 KEPT = 300
-"""Files that the cache holds at most; the oldest go first."""
+"""Files in the cache, at most; the oldest are deleted first."""
 
 
 def cache_key(kind: str, name: str | None, raw: bytes) -> str:
-    """Return the name under which the result of checking these bytes is kept."""
+    """Return the cache key for the result of checking these bytes."""
     head = json.dumps([__version__, _source_version(), kind, name])
     return hashlib.sha256(head.encode() + b"\0" + raw).hexdigest()
 
 
 def recall(key: str) -> Any | None:
-    """Return the value kept under a key, or None when there is none or it is damaged."""
+    """Return the cached value of a key, or None when it is missing or damaged."""
     try:
         content = (_folder() / f"{key}.json").read_bytes()
         digest, _, payload = content.partition(b"\n")
@@ -39,7 +39,7 @@ def recall(key: str) -> Any | None:
 
 
 def keep(key: str, value: Any) -> None:
-    """Keep a JSON value under a key, readable by its owner only; does nothing when that cannot be done."""
+    """Cache a JSON value, readable only by its owner; write errors are ignored."""
     payload = json.dumps(value, ensure_ascii=False).encode()
     try:
         folder = _folder()
@@ -65,7 +65,7 @@ def _forget_oldest(folder: Path) -> None:
 
 @functools.cache
 def _source_version() -> str:
-    """Return a text that changes when the code that checks files changes: names, sizes and times of its modules."""
+    """Return a text that changes with the code that checks files: names, sizes and times of its modules."""
     package = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120
     units = os.path.join(os.path.dirname(package), "text")  # noqa: PTH118, PTH120
     marks = []

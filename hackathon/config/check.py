@@ -1,4 +1,4 @@
-"""What a record's type cannot say: values of a file that must agree with one another."""
+"""Checks beyond a record's types: values of a file that must agree with one another."""
 
 import re
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ WELL_KNOWN_METRICS = (
     "samples_per_s", "tokens_per_s", "steps_per_s", "loss", "accuracy", "seconds", "step", "epoch", "train_loss",
     "val_loss", "val_accuracy", "test_loss", "test_accuracy", "eval_loss", "eval_accuracy", "mfu", "time_to_train_s",
 )  # fmt: skip
-"""Metrics that need no entry: the runtime's Meter writes them, and common formats are known."""
+"""Metrics that need no declaration: the runtime's Meter writes them, or common formats contain them."""
 LONGEST_NAME = 60
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _DATA_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
@@ -31,9 +31,9 @@ _TYPES: dict[str, tuple[type, ...]] = {"int": (int,), "float": (int, float), "bo
 
 
 def check_record(record: Any, document: Document, name: str | None) -> list[Problem]:
-    """Return what is wrong between values of a valid record; `name` is the name of its file or folder."""
+    """Return the contradictions between values of a valid record; `name`: the name of its file or folder."""
     report = Report(document)
-    # most commands read none of the last three: their records and what checks them are imported only for them
+    # most commands never read the last three, so their records and checks are imported on demand
     match type(record).__name__:
         case "Cluster":
             _cluster(record, report, name)
@@ -57,7 +57,7 @@ def check_record(record: Any, document: Document, name: str | None) -> list[Prob
 
 
 def name_problem(name: str) -> str | None:
-    """Return the message id of what is wrong with the name of a project, cluster or recipe, or None."""
+    """Return the message id for an invalid name of a project, cluster or recipe, or None."""
     if not name.strip():
         return "config.name_empty"
     if len(name) > LONGEST_NAME:
@@ -73,7 +73,7 @@ def name_problem(name: str) -> str | None:
 
 
 def find_key(value: Any, text: str) -> KeyPath | None:
-    """Return the key path that a dotted text names in plain values (keys may hold dots themselves), or None."""
+    """Return the key path of a dotted text in plain values (keys may contain dots), or None."""
     if not isinstance(value, dict):
         return None
     if text in value:
@@ -126,7 +126,7 @@ def _cluster(cluster: Cluster, report: Report, name: str | None) -> None:
 
 
 def _evidence(cluster: Cluster, keys: set[str], report: Report) -> None:
-    """Hold each date to its form, and evidence to values and sources that the file has; `keys`: its dotted keys."""
+    """Check the form of dates, and that evidence names existing values and sources; `keys`: dotted keys of the file."""
     for identifier, source in cluster.sources.items():
         if not _DAY.fullmatch(source.date):
             report.add("config.source_date", ("sources", identifier, "date"), text=shown(source.date))
@@ -186,7 +186,7 @@ def _project(project: Project, report: Report) -> None:
             _parameter_name(name, report)
             declared[name] = value
     if project.command is not None:
-        # a declaration that is wrong itself still declares its name
+        # an invalid declaration still declares its name
         raw = report.raw.get("parameters")
         names = dict.fromkeys(raw, "") if isinstance(raw, dict) else {}
         try:

@@ -1,4 +1,4 @@
-"""What must agree within `hackathon.yaml`."""
+"""Values of `hackathon.yaml` that must agree."""
 
 import re
 import unicodedata
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 KINDS = ("undergraduate", "master", "doctoral", "staff", "company")
 """Kinds of participants that every event knows, in the order of tables."""
 LAST_HOUR = 47
-"""Hours of a schedule go on after midnight, up to the end of the next day."""
+"""Hours of a schedule continue after midnight, up to the end of the next day."""
 _DATE = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})")
 _TIME = re.compile(r"([0-9]{1,2}):([0-9]{2})")
 _USER = re.compile(r"[^\s/:,]+")
@@ -22,7 +22,7 @@ _ADDRESS = re.compile(r"https?://[A-Za-z0-9][!-~]*")
 
 
 def date_of(text: str) -> tuple[int, int, int] | None:
-    """Return (year, month, day) of a date as 2019-01-24; None when it is none of the calendar."""
+    """Return (year, month, day) of a date such as 2019-01-24; None for an invalid date."""
     import calendar
 
     match = _DATE.fullmatch(text)
@@ -35,7 +35,7 @@ def date_of(text: str) -> tuple[int, int, int] | None:
 
 
 def minutes_of(text: str) -> int | None:
-    """Return the minutes after a day's beginning of 09:30 or, after midnight, 26:00; None for another text."""
+    """Return the minutes since the start of a day for 09:30 or, after midnight, 26:00; None for other text."""
     match = _TIME.fullmatch(text)
     if match is None or int(match[1]) > LAST_HOUR or int(match[2]) > 59:
         return None
@@ -43,12 +43,12 @@ def minutes_of(text: str) -> int | None:
 
 
 def time_text(minutes: int) -> str:
-    """Return minutes after a day's beginning as a time: 09:30, after midnight 26:00."""
+    """Return minutes since the start of a day as a time: 09:30, after midnight 26:00."""
     return f"{minutes // 60:02d}:{minutes % 60:02d}"
 
 
 def check_event(event: Event, report: "Report") -> None:
-    """Note what is wrong between the values of an event."""
+    """Report the contradictions between the values of an event."""
     _teams(event, report)
     _people(event, report)
     _dates(event, report)
@@ -65,7 +65,7 @@ def _teams(event: Event, report: "Report") -> None:
         path: KeyPath = ("teams", index, "name")
         if not team.name.strip():
             report.add("config.name_empty", path)
-        # two names that look the same on paper are one name, however they are composed
+        # two names that look the same are one name, whatever their Unicode composition
         name = unicodedata.normalize("NFC", team.name)
         if name in names:
             report.add("config.team_twice", path, name=shown(team.name))
@@ -82,7 +82,7 @@ def _people(event: Event, report: "Report") -> None:
         for number, member in enumerate(team.members):
             path: KeyPath = ("teams", index, "members", number)
             if not member.user and member.name.strip():
-                pass  # planned before the accounts are given out
+                pass  # planned before the accounts are assigned
             elif not _USER.fullmatch(member.user):
                 report.add("config.user_name", (*path, "user"), name=shown(member.user))
             elif member.user in teams:

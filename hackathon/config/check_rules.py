@@ -1,4 +1,4 @@
-"""What the type of a rule cannot say: its id, its patterns, and whether it has anything to look for."""
+"""Checks of a rule beyond its types: its id, its patterns, and whether it has a condition."""
 
 import re
 
@@ -13,7 +13,7 @@ _FACT = re.compile(r"[a-z][a-z0-9_-]*:\S+")
 
 
 def check_rules(file: RuleFile, report: Report) -> None:
-    """Note what is wrong between the values of a file of rules."""
+    """Report the contradictions between the values of a file of rules."""
     ids: set[str] = set()
     for index, rule in enumerate(file.rules):
         path: KeyPath = ("rules", index)

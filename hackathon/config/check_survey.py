@@ -1,4 +1,4 @@
-"""What must agree within `survey.yaml`: ids, options, ends and targets, breakdowns."""
+"""Values of `survey.yaml` that must agree: ids, options, ends and targets, breakdowns."""
 
 import re
 from collections.abc import Mapping
@@ -13,19 +13,19 @@ from hackathon.text.normalise import plain
 MOST_QUESTIONS, MOST_OPTIONS, MOST_LEVELS = 200, 500, 11
 LONGEST_OPTION, LONGEST_TEXT = 80, 100_000
 RESERVED = ("token", "lang")
-"""Ids that the form and the files of answers need themselves."""
+"""Ids that the form and the files of answers use themselves."""
 ONLY_FOR: Mapping[str, tuple[str, ...]] = {
     "levels": ("rating",), "low": ("rating",), "high": ("rating",), "target": ("rating",),
     "options": ("choice", "choices"), "options_from": ("choice", "choices"),
     "least": ("number",), "most": ("number",), "unit": ("number",),
     "longest": ("text",),
 }  # fmt: skip
-"""Keys that belong to some kinds of questions alone."""
+"""Keys that are valid only for some kinds of questions."""
 _ID = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,39}\Z", re.ASCII)
 
 
 def check_survey(survey: Survey, report: Report) -> None:
-    """Note what is wrong between the values of a questionnaire."""
+    """Report the contradictions between the values of a questionnaire."""
     _words(survey.title, ("title",), report)
     if not survey.languages or len(set(survey.languages)) < len(survey.languages):
         report.add("survey_check.languages", ("languages",))
@@ -106,7 +106,7 @@ def _options(question: Question, path: KeyPath, report: Report) -> None:
         if not value.strip() or value != value.strip() or len(value) > LONGEST_OPTION or not value.isprintable():
             report.add("survey_check.option_signs", option_path, name=shown(value), limit=LONGEST_OPTION)
         _words(label, option_path, report)
-        # answers from other programs name an option by its label: one label must mean one option
+        # answers from other programs contain an option's label, so labels must be unique
         for word in {*_plain(value), *_plain(label)} - {""}:
             if owner.setdefault(word, value) != value:
                 report.add("survey_check.option_twice", option_path, name=shown(word), other=shown(owner[word]))
@@ -128,7 +128,7 @@ def _breakdowns(survey: Survey, report: Report) -> None:
 
 
 def _words(text: Text, path: KeyPath, report: Report) -> None:
-    """Note a text that has no letters, in any of its languages."""
+    """Report a text without letters, in any of its languages."""
     texts = text.values() if isinstance(text, dict) else (text,)
     if not texts or not all(wording.strip() for wording in texts):
         report.add("survey_check.no_words", path)

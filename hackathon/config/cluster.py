@@ -9,11 +9,11 @@ from hackathon.text.units import format_walltime
 
 Launcher = Literal["torchrun", "mpirun", "srun", "horovodrun", "horovodrun-mpi", "local"]
 PLAIN_LAUNCHERS: tuple[Launcher, ...] = ("torchrun", "mpirun", "srun", "local")
-"""What a recipe that names no launcher runs under, the preferred one first."""
+"""Launchers for a recipe that names none, the preferred one first."""
 ALL_LAUNCHERS: tuple[Launcher, ...] = (*PLAIN_LAUNCHERS, "horovodrun", "horovodrun-mpi")
-"""What a profile that names no launcher has. horovodrun (with Gloo, or over MPI) is for programs that use Horovod."""
+"""Launchers for a profile that names none. horovodrun (with Gloo, or over MPI) is for programs that use Horovod."""
 SCHEDULER_LAUNCHERS: frozenset[str] = frozenset({"srun"})
-"""Launchers that only work in the jobs of a scheduler that says so (`Dialect.has_launcher`)."""
+"""Launchers that only work in jobs of schedulers that support them (`Dialect.has_launcher`)."""
 Binding = Literal["none", "numa", "cores"]
 ALL_BINDINGS: tuple[Binding, ...] = ("none", "numa", "cores")
 Starter = Literal["srun", "mpirun", "pbs_tmrsh", "pjrsh", "ssh", "indexed", "local"]
@@ -24,7 +24,7 @@ ScriptRule = Literal[
 """Rules of `hackathon lint` that hold on some machines only."""
 
 RESERVED_NAMES = frozenset({"list", "show", "check", "measure", "new"})
-"""The sub-verbs of `hackathon clusters`: a profile of such a name could not be shown by `hackathon clusters NAME`."""
+"""Sub-verbs of `hackathon clusters`: `hackathon clusters NAME` could not show a profile with such a name."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class LargerJobs:
     """A shorter limit for large jobs of a queue."""
 
     from_nodes: Positive
-    """Least nodes of a job that the limit is for."""
+    """Number of nodes from which the limit applies."""
     walltime: Walltime
     """Longest walltime of such a job."""
 
@@ -58,28 +58,28 @@ class Queue:
     """A queue and its limits."""
 
     nodes: Positive | None = None
-    """Most nodes a job may have."""
+    """Maximum number of nodes of a job."""
     min_nodes: Positive = 1
-    """Least nodes a job must have."""
+    """Minimum number of nodes of a job."""
     walltime: Walltime | None = None
     """Longest walltime."""
     larger: list[LargerJobs] = field(default_factory=list)
     """Shorter walltimes of larger jobs, e.g. `{from_nodes: 129, walltime: 24:00:00}`."""
     processes_per_node: Positive | None = None
-    """Most processes on a node, where a queue gives less than a whole node."""
+    """Maximum number of processes per node, if a queue allocates less than whole nodes."""
     debug: bool = False
-    """For short tests: `hackathon try` takes the first queue that says so."""
+    """For short tests: `hackathon try` uses the first such queue."""
     note: Text | None = None
-    """Shown by `hackathon clusters NAME`."""
+    """Printed by `hackathon clusters NAME`."""
 
     def longest(self, nodes: int) -> int | None:
-        """Return the longest walltime (seconds) of a job with so many nodes; None where no limit is known."""
+        """Return the longest walltime (seconds) of a job with so many nodes; None without a known limit."""
         limits = [self.walltime, *(limit.walltime for limit in self.larger if limit.from_nodes <= nodes)]
         return min((limit for limit in limits if limit is not None), default=None)
 
     @property
     def remarks(self) -> str:
-        """What a person should know of it beside nodes and walltime, in the current language."""
+        """Remarks for people besides nodes and walltime, in the current language."""
         parts = [message("config.larger_jobs", nodes=limit.from_nodes, walltime=format_walltime(limit.walltime))
                  for limit in self.larger]  # fmt: skip
         return "; ".join([*parts, *([localized(self.note)] if self.note else [])])
@@ -87,27 +87,29 @@ class Queue:
 
 @dataclass(frozen=True)
 class Rates:
-    """What a job costs in the site's tokens."""
+    """The cost of a job in the site's tokens."""
 
     per_node_hour: Amount = 0.0
-    """Tokens an hour and node."""
+    """Tokens per hour and node."""
     per_gpu_hour: Amount = 0.0
-    """Tokens an hour and GPU (all GPUs of the nodes are counted)."""
+    """Tokens per hour and GPU (all GPUs of the nodes are counted)."""
 
 
 @dataclass(frozen=True)
 class ProfileSource:
-    """Where values of a profile are from."""
+    """A source of values in a profile."""
 
     title: Text
-    """What was read or asked, e.g. `qstat -Q` on the machine."""
+    """The document or command, e.g. `qstat -Q` on the machine."""
     date: str
-    """Day on which it was written, asked or read: YYYY-MM-DD, or YYYY-MM where only the month is known."""
+    """Day on which it was written, run or read: YYYY-MM-DD, or YYYY-MM if only the month is known."""
     url: str | None = None
-    """Its address, where it is public."""
+    """Its address, if it is public."""
     confirmed: bool = True
-    """`false` for what the machine or its centre did not say itself: users' scripts, memory, a choice of the profile's
-    authors. A value that only such sources tell belongs under `unverified` too."""
+    """`false` for sources other than the machine or its centre: users' scripts, memory, the profile authors' choices.
+
+    A value with only such sources is also listed under `unverified`.
+    """
 
 
 @dataclass(frozen=True)
@@ -136,40 +138,42 @@ class Cluster:
     name: str
     """The profile's name; the same as the file's."""
     scheduler: str
-    """Name of a scheduler that is built in or installed as a plug-in."""
+    """Name of a built-in scheduler or of an installed plug-in."""
     node: Node
     """The shape of a node."""
     title: Text = ""
-    """The machine's name for people."""
+    """The machine's display name."""
     dialect: dict[str, Any] = field(default_factory=dict)
-    """How the site's scheduler wants to be asked. Each scheduler has its own keys; below, its name follows the key."""
+    """How the site's scheduler is used. Each scheduler has its own keys; below, its name follows the key."""
     processes_per_node: Count = "auto"
     """Ranks on a full node: normally one per GPU."""
     threads: Positive | None = None
-    """Threads a process; default cores ÷ processes_per_node, the same for every point of a study."""
+    """Threads per process; default cores ÷ processes_per_node, the same for every point of a study."""
     queues: dict[str, Queue] = field(default_factory=dict)
-    """Known queues; empty when the profile does not know them (then only the scheduler can say no)."""
+    """Known queues; if empty, queues are unknown and only the scheduler can refuse one."""
     queue: str | None = None
-    """The queue when nobody names one."""
+    """The default queue."""
     walltime: Walltime = 600
-    """The walltime when nobody names one."""
+    """The default walltime."""
     launchers: list[Launcher] = field(default_factory=list)
-    """Launchers that work here, the preferred one first; empty means every one."""
+    """Launchers that work on this machine, the preferred one first; empty means all."""
     starter: Starter = "local"
-    """What starts something on every node."""
+    """The command that starts a process on every node."""
     mpi: Literal["openmpi", "mpich", "auto"] = "auto"
-    """Whose `mpirun` options are used; `auto` asks `mpirun --version` in the job."""
+    """The variant of `mpirun` options; `auto` runs `mpirun --version` in the job."""
     mpi_options: list[str] = field(default_factory=list)
-    """Words added to every mpirun."""
+    """Options for every mpirun."""
     binding: Binding | None = None
-    """Cores of a rank: `numa` those of its GPU's memory node, `cores` some of its own, `none` all of its node; without
-    it the launcher decides. With torchrun it needs torch 2.9, GPUs and numactl."""
+    """Cores of a rank: `numa` those of its GPU's memory node, `cores` some of its own, `none` all of its node.
+
+    By default the launcher decides. With torchrun it needs torch 2.9, GPUs and numactl.
+    """
     environment: list[str] = field(default_factory=list)
     """Shell lines before the program: profile scripts, modules."""
     variables: dict[str, str] = field(default_factory=dict)
-    """Exported variables, as double-quoted shell text; `$GROUP`, `$USER` and `$NODES` are known."""
+    """Exported variables, as double-quoted shell text; `$GROUP`, `$USER` and `$NODES` are defined."""
     scratch: str = "${TMPDIR:-/tmp}"
-    """Where a node may write temporary files and compiler caches (double-quoted shell text)."""
+    """Folder on a node for temporary files and compiler caches (double-quoted shell text)."""
     directives: list[str] = field(default_factory=list)
     """Further options in the header, e.g. `-v USE_SSH=1`."""
     templates: str | None = None
@@ -183,7 +187,7 @@ class Cluster:
     internet_on_nodes: bool = False
     """Whether compute nodes reach package registries and data on the Internet."""
     rates: Rates = field(default_factory=Rates)
-    """What a job costs."""
+    """The cost of a job."""
     peak_tflops: dict[str, Amount] = field(default_factory=dict)
     """Dense peak of one GPU by data type, in TFLOPS."""
     memory_gb_s: Positive | None = None
@@ -193,8 +197,8 @@ class Cluster:
     telemetry_seconds: Natural = 10
     """Seconds between two telemetry lines; 0 turns telemetry off."""
     unverified: list[str] = field(default_factory=list)
-    """Key paths of values that nobody has confirmed on the machine."""
+    """Key paths of values that are not confirmed on the machine."""
     sources: dict[str, ProfileSource] = field(default_factory=dict)
-    """Where the values are from, each with a short id that `evidence` uses."""
+    """Sources of the values, each with a short id that `evidence` uses."""
     evidence: dict[str, str | list[str]] = field(default_factory=dict)
-    """Key path of a value, or of a block that holds it → ids of its sources, e.g. `queues.debug: [M, S]`."""
+    """Key path of a value, or of a block that contains it → ids of its sources, e.g. `queues.debug: [M, S]`."""

@@ -14,17 +14,17 @@ _BRACES = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
 
 
 def interpreter_of(command: Iterable[str]) -> str:
-    """Return the Python that a command's first word names, else `python3`: what starts a program of ours beside it."""
+    """Return the Python in a command's first word, else `python3`: it runs the toolkit's programs in the job."""
     first = next(iter(command), "")
     return first if PurePath(first).name.startswith("python") else "python3"
 
 
 def command_words(command: str, values: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the words of a command with its placeholders filled in; a value never becomes more than one word.
+    """Return the words of a command with its placeholders filled in; a value is always a single word.
 
-    Quotes and backslashes mean what they mean in a POSIX shell; a backslash at a line's end joins lines. What only a
-    shell could do (pipes, redirections, variables, several commands) is refused outside quotes and is plain text
-    inside them. `{{` and `}}` stand for braces. Raises RequestError.
+    Quotes and backslashes have their POSIX shell meaning; a backslash at a line's end joins lines. Shell features
+    (pipes, redirections, variables, several commands) are refused outside quotes and are plain text inside them. `{{`
+    and `}}` stand for braces. Raises RequestError.
     """
     text = _joined(command).strip(" \t\r\n")
     for index in _unquoted(text):
@@ -61,7 +61,7 @@ def _replacement(match: re.Match[str], values: Mapping[str, Any]) -> str:
 
 
 def _joined(command: str) -> str:
-    """Return the command with unquoted backslash-newline pairs taken as a blank."""
+    """Return the command with unquoted backslash-newline pairs replaced by a space."""
     text = list(command)
     for index in _unquoted(command, escapes=True):
         if command[index] == "\\" and command[index + 1 : index + 2] == "\n":

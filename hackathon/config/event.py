@@ -1,4 +1,4 @@
-"""One hackathon: `hackathon.yaml`; the folders of its teams, and which team a project belongs to."""
+"""One hackathon: `hackathon.yaml`; the folders of its teams, and the team of a project."""
 
 import os
 import pwd
@@ -17,7 +17,7 @@ _UNSAFE = re.compile(r"[/\0]|\A\.\.?\Z")
 
 @dataclass(frozen=True)
 class Budget:
-    """What a team may use."""
+    """A team's budget."""
 
     node_hours: Amount | None = None
     """Node-hours."""
@@ -29,14 +29,14 @@ class Budget:
 
 @dataclass(frozen=True)
 class EventCluster:
-    """A cluster as the event uses it."""
+    """The event's use of a cluster."""
 
     queue: str | None = None
-    """The queue that the event uses."""
+    """The event's queue."""
     reservation: str | None = None
     """The event's reservation."""
     budget: Budget | None = None
-    """What each team may use."""
+    """The budget of each team."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Member:
     """A participant."""
 
     user: str = ""
-    """The account on the cluster; may be empty until it is known, where there is a name."""
+    """The account on the cluster; with a name it may be empty until the account is known."""
     kind: str = ""
     """undergraduate, master, doctoral, staff, company, or a word of `kinds`."""
     name: str = ""
@@ -58,47 +58,49 @@ class Team:
     name: str
     """The team's name."""
     group: str | None = None
-    """The group (project, account) that pays."""
+    """Group or account to charge."""
     members: list[Member] = field(default_factory=list)
-    """Who is in it."""
+    """Its members."""
     tutors: list[str] = field(default_factory=list)
-    """Accounts of the tutors who help it."""
+    """Accounts of its tutors."""
     seat: str = ""
-    """Where it sits: a table, a room, an address of a video call."""
+    """Its location: a table, a room, an address of a video call."""
     project: str = ""
-    """What it works on."""
+    """The team's project."""
     model: str = ""
-    """The model and the framework it trains with."""
+    """The model and the framework of its training."""
     done: Text = ""
-    """What the team did at the event, in a sentence or two: the report says it."""
+    """The team's work at the event in a sentence or two, for the report."""
     main_study: str = ""
-    """The study that pages, report and slides tell of it: its id, its name or its project's folder; default: the one
-    with the largest speed-up."""
+    """Main study for pages, report and slides: its id, its name or its project's folder.
+
+    Default: the study with the largest speed-up.
+    """
     took_part: bool = True
-    """Whether it came; a team that was chosen and did not come is counted, and has no results."""
+    """Whether it took part; a selected team that did not is counted, but has no results."""
     publish: bool = True
-    """Whether the published site and the report may tell of it; false: its people are counted, nothing else of it."""
+    """Whether the published site and the report include it; if false, only its people are counted."""
     folders: list[str] = field(default_factory=list)
-    """Folders that its projects lie in, relative to this file, e.g. `/lustre/{group}/{user}`; default: its name."""
+    """Folders of its projects, relative to this file, e.g. `/lustre/{group}/{user}`; default: its name."""
 
     @property
     def accounts(self) -> list[str]:
-        """The accounts of its members, without those that nobody knows yet."""
+        """The accounts of its members, without unknown ones."""
         return [member.user for member in self.members if member.user]
 
 
 @dataclass(frozen=True)
 class Tutor:
-    """Somebody who helps."""
+    """A tutor."""
 
     user: str
     """The account on the cluster."""
     name: str = ""
     """The person's name."""
     affiliation: Text = ""
-    """Where the person works; published with the name where `publish.tutors` allows it."""
+    """The person's affiliation; published with the name if `publish.tutors` is true."""
     knows: list[str] = field(default_factory=list)
-    """What to ask about."""
+    """The person's topics."""
 
 
 @dataclass(frozen=True)
@@ -106,18 +108,18 @@ class Item:
     """An item of the schedule; it may have no time, or a start without an end."""
 
     title: Text
-    """What happens."""
+    """The title."""
     day: str
     """The day, e.g. 2019-01-24."""
     start: str | None = None
     """When it begins, e.g. 09:30."""
     end: str | None = None
-    """When it ends; after midnight the hours go on: 26:00."""
+    """When it ends; after midnight the hours continue: 26:00."""
 
 
 @dataclass(frozen=True)
 class Publish:
-    """What may go out; secrets, e-mail addresses and network addresses never do."""
+    """What is published; secrets, e-mail addresses and network addresses never are."""
 
     teams: bool = True
     """Names of teams."""
@@ -126,7 +128,7 @@ class Publish:
     tutors: bool = False
     """Names and affiliations of tutors, without their accounts."""
     groups: bool = False
-    """Groups (projects, accounts) that pay."""
+    """Groups or accounts that are charged."""
     hosts: bool = False
     """Names of machines."""
     logs: bool = False
@@ -138,15 +140,15 @@ class Publish:
     board: bool = False
     """The problem board."""
     schedule: bool = True
-    """What happened when."""
+    """The schedule."""
     surveys: bool = True
-    """Summaries of closed surveys; free answers only once somebody has reviewed them."""
+    """Summaries of closed surveys; free answers only after somebody has reviewed them."""
     crates: bool = True
     """A crate of each successful run of a study, to rerun it elsewhere."""
     runs: Literal["all", "best", "none"] = "best"
     """Runs with a page of their own; best: one for each study."""
     address: str = ""
-    """Where the site will be, e.g. https://example.org/hackathon/: for links and pictures that other services show."""
+    """The site's address, e.g. https://example.org/hackathon/: for links and pictures on other services."""
 
 
 @dataclass(frozen=True)
@@ -154,23 +156,23 @@ class Photograph:
     """A picture of the event."""
 
     file: str
-    """PNG or JPEG, relative to this file; place, camera and names in it are taken out."""
+    """PNG or JPEG, relative to this file; location, camera and names are removed from it."""
     caption: Text
-    """What is to be seen."""
+    """The caption."""
 
 
 @dataclass(frozen=True)
 class Article:
-    """What the report says beside the records."""
+    """The report's additions to the records."""
 
     style: Literal["polite", "plain"] = "polite"
-    """How Japanese sentences end; polite: です・ます, plain: である."""
+    """Style of Japanese sentences; polite: です・ます, plain: である."""
     authors: list[Text] = field(default_factory=list)
-    """Who signs it, with affiliation."""
+    """Authors with affiliation."""
     photographs: list[Photograph] = field(default_factory=list)
     """Pictures in it, in this order."""
     closing: Text = ""
-    """Its last paragraph; empty: thanks to those that this file names."""
+    """Its last paragraph; empty: thanks to those named in this file."""
 
 
 @dataclass(frozen=True)
@@ -180,37 +182,37 @@ class Event:
     title: Text
     """The event's name."""
     occasion: Text = ""
-    """What it was held for, in a sentence or two: the report begins with it."""
+    """The occasion in a sentence or two; the report begins with it."""
     dates: list[str] = field(default_factory=list)
     """Its days, e.g. 2019-01-24."""
     place: Text = ""
-    """Where it is held."""
+    """The venue."""
     hosts: list[Text] = field(default_factory=list)
-    """Who holds it, the first one first."""
+    """The hosts, the main one first."""
     languages: list[Literal["en", "ja"]] = field(default_factory=lambda: ["en", "ja"])
     """Languages of its pages."""
     clusters: dict[str, EventCluster] = field(default_factory=dict)
-    """The clusters it uses."""
+    """Its clusters."""
     when_spent: Literal["warn", "refuse"] = "warn"
-    """What a submission of a team does whose budget is spent."""
+    """What happens when a team with a spent budget submits."""
     defaults: Defaults = field(default_factory=Defaults)
-    """What projects get when they are silent."""
+    """Defaults of projects."""
     applied: Natural | None = None
-    """How many teams applied, where that is told."""
+    """Number of teams that applied, if public."""
     chosen: Natural | None = None
-    """How many teams were chosen; default: those of `teams`."""
+    """Number of selected teams; default: those of `teams`."""
     kinds: dict[str, Text] = field(default_factory=dict)
-    """Kinds of participants beyond the known ones, and how they are called; their order is that of the tables."""
+    """Further kinds of participants with their display names, in the order of the tables."""
     teams: list[Team] = field(default_factory=list)
     """The teams."""
     tutors: list[Tutor] = field(default_factory=list)
-    """Who helps."""
+    """The tutors."""
     shared: str | None = None
     """The directory that all participants reach, with the board (`hackathon board init`); relative to this file."""
     schedule: list[Item] = field(default_factory=list)
-    """What happens when."""
+    """The schedule."""
     lessons: list[Text] = field(default_factory=list)
-    """What was learnt, for the report."""
+    """Lessons for the report."""
     logo: str = ""
     """A PNG or JPEG for the published site, relative to this file."""
     report_page: str = ""
@@ -218,9 +220,9 @@ class Event:
     lecture_page: str = ""
     """The address of the lectures' page, for a link on the site."""
     report: Article = field(default_factory=Article)
-    """How the report is written, who signs it, its photographs and its closing paragraph."""
+    """The report's style, authors, photographs and closing paragraph."""
     publish: Publish = field(default_factory=Publish)
-    """What its published pages may show."""
+    """What its published pages show."""
 
 
 def team_folders(team: Team, event_folder: Path) -> list[Path]:
@@ -236,13 +238,13 @@ def team_folders(team: Team, event_folder: Path) -> list[Path]:
                     continue
                 filled = text.replace("{group}", group).replace("{user}", user)
                 if "\0" not in filled:
-                    subfolder = expanded(filled) if team.folders else filled  # a name is nobody's home
+                    subfolder = expanded(filled) if team.folders else filled  # the team's name is not a home folder
                     paths[Path(os.path.normpath(event_folder.absolute() / subfolder))] = None
     return list(paths)
 
 
 def own_team(event: Event, event_folder: Path, project: Path, claimed: str | None) -> Team | None:
-    """Return the team that a project belongs to: by its folder, else by the account, else as project.yaml says."""
+    """Return the team of a project: by its folder, else by the account, else by project.yaml."""
     real = os.path.realpath(project)
     for team in event.teams:
         for folder in team_folders(team, event_folder):
@@ -251,7 +253,7 @@ def own_team(event: Event, event_folder: Path, project: Path, claimed: str | Non
                 return team
     try:
         user = pwd.getpwuid(os.geteuid()).pw_name
-    except KeyError:  # an account that this machine has no name for
+    except KeyError:  # an account without a name on this machine
         user = ""
     mine = next((team for team in event.teams if user and user in team.accounts), None)
     return mine or next((team for team in event.teams if team.name == claimed), None)

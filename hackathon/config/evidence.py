@@ -1,4 +1,4 @@
-"""Which sources each value of a cluster's profile is from, read from the profile as it was written."""
+"""Return the sources of each value of a cluster's profile, from the file's own text."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -13,24 +13,24 @@ ABOUT_THE_FILE = frozenset({"name", "title", "unverified", "sources", "evidence"
 
 @dataclass(frozen=True)
 class CitedValue:
-    """A value of a profile with what is known about where it is from."""
+    """A value of a profile with its sources."""
 
     path: KeyPath
     value: Any
-    """As written; a list is one value, and so is a mapping without keys."""
+    """As written; a list is one value, and so is an empty mapping."""
     sources: tuple[str, ...]
-    """Ids of its sources; those of the nearest key path in `evidence` that holds it."""
+    """Ids of its sources: those of the nearest key path in `evidence` that contains it."""
     unverified: bool
-    """Whether it, or a block that holds it, stands under `unverified`."""
+    """Whether it, or a block that contains it, is listed under `unverified`."""
 
     @property
     def key(self) -> str:
-        """The key path as `evidence` and `unverified` write it."""
+        """The key path as in `evidence` and `unverified`."""
         return ".".join(map(str, self.path))
 
 
 def cited_values(profile: Mapping[str, Any]) -> list[CitedValue]:
-    """Return the values of a profile in the order of the file; `profile` is right, as plain values."""
+    """Return the values of a profile in the order of the file; `profile`: valid plain values."""
     cited = {path: ids for key, ids in (profile.get("evidence") or {}).items() if (path := find_key(profile, key))}
     guessed = {path for key in profile.get("unverified") or () if (path := find_key(profile, key))}
     values = []
@@ -46,7 +46,7 @@ def cited_values(profile: Mapping[str, Any]) -> list[CitedValue]:
 
 
 def unconfirmed(profile: Mapping[str, Any]) -> list[CitedValue]:
-    """Return the values that no source, or none that is confirmed, tells, and that are not marked as unverified."""
+    """Return the values without a confirmed source that are not marked as unverified."""
     sources = profile.get("sources") or {}
     sure = {name for name, source in sources.items() if source.get("confirmed", True)}
     return [value for value in cited_values(profile) if not value.unverified and sure.isdisjoint(value.sources)]

@@ -8,11 +8,11 @@ from hackathon.text.units import parse_size, parse_walltime
 KeyPath = tuple[str | int, ...]
 """The way from the top of a file to a value: keys, and numbers for items of lists."""
 LEAST_MEMORY = 2**20
-"""Bytes. Less is a number whose unit was left out."""
+"""Bytes. A smaller number probably lacks its unit."""
 
 
 class Parsed:
-    """Marks a field whose text is turned into a number by a function that raises ValueError.
+    """Marks a field whose text is converted to a number by a function that raises ValueError.
 
     `kind` tells the reader of errors which text was meant. Numbers below `least` are refused too.
     """
@@ -26,7 +26,7 @@ class Parsed:
         self.least = least
 
     def read(self, value: Any) -> int:
-        """Return the number that a value of a file means. Raises ValueError."""
+        """Return the number for a value of a file. Raises ValueError."""
         if not isinstance(value, (str, int)) or isinstance(value, bool):
             raise ValueError("neither text nor a whole number")
         number = self.parse(value)
@@ -36,7 +36,7 @@ class Parsed:
 
 
 class Least:
-    """Marks a number that must not be smaller than a bound."""
+    """Marks a number with a lower bound."""
 
     def __init__(self, least: int) -> None:
         self.least = least
@@ -53,7 +53,7 @@ Natural = Annotated[int, Least(0)]
 Amount = Annotated[float, Least(0)]
 """A number that is not negative."""
 Count = Natural | Literal["auto"]
-"""A number, or `auto`: looked up on the machine itself."""
+"""A number, or `auto`: detected on the machine itself."""
 Text = str | dict[Literal["en", "ja"], str]
 """Text in one language, or `{en: …, ja: …}`."""
 Scalar = bool | int | float | str

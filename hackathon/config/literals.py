@@ -1,6 +1,6 @@
-"""Which words must stand in a log wherever a rule's pattern matches: what a fast search can look for first.
+"""Find the literals that every match of a rule's pattern contains, for a fast first search.
 
-Works on the standard library's own parse of the expression (`re._parser`), so that both agree on what it means.
+Works on the standard library's own parse of the expression (`re._parser`), so that both agree on its meaning.
 """
 
 import re
@@ -11,18 +11,18 @@ from typing import Any
 
 from hackathon.config.problems import shown
 
-# no type stubs, and `sre_parse`, its public name, warns
+# no type stubs, and `sre_parse`, its public name, raises a warning
 from re import _constants as words  # type: ignore[attr-defined]  # isort: skip
 from re import _parser as parser  # type: ignore[attr-defined]  # isort: skip
 
 SHORTEST = 5
-"""Letters and digits that the words of a pattern need together; a Japanese one counts twice."""
+"""Letters and digits that the literals of a pattern need together; a Japanese one counts twice."""
 LEADING = 3
-"""Letters at the beginning of an expression by which Python's search leaps forward."""
+"""Literal characters at the start of an expression that make Python's search fast."""
 _NARROW = (words.CATEGORY_DIGIT, words.CATEGORY_WORD, words.CATEGORY_SPACE, words.CATEGORY_NOT_SPACE)
-"""Classes of letters that hold no line end, or nothing but white space."""
+"""Character classes without line ends, or of white space only."""
 MOST_BRANCHES = 40
-"""Alternatives of one pattern that are looked for each by itself."""
+"""Alternatives of one pattern that are searched for individually."""
 
 
 class PatternError(ValueError):
@@ -41,7 +41,7 @@ def expression(text: str, regex: str) -> str:
 
 @lru_cache(maxsize=2048)
 def compiled(text: str, regex: str, ignore_case: bool) -> re.Pattern[str]:
-    """Return the compiled expression. Raises PatternError when it is none."""
+    """Return the compiled expression. Raises PatternError when it is invalid."""
     try:
         with warnings.catch_warnings():
             # re warns of patterns whose meaning may change; they still work
@@ -53,22 +53,28 @@ def compiled(text: str, regex: str, ignore_case: bool) -> re.Pattern[str]:
 
 @dataclass(frozen=True)
 class Analysis:
-    """What can be said of a pattern without looking at a log."""
+    """Properties of a pattern that need no log."""
 
     literals: tuple[tuple[str, bool], ...]
-    """(literal, whether capitals do not matter) of which one at least stands in every match; single spaces stand for
-    white space."""
+    """(literal, whether case is ignored): every match contains at least one of them.
+
+    Single spaces stand for white space.
+    """
     wide: bool
-    """Whether it can match any letters at all somewhere (`.`, `[^…]`, `\\S`): across lines it then needs more proof."""
+    r"""Whether it can match arbitrary characters (`.`, `[^…]`, `\S`): a match across lines then needs more evidence."""
     leading: bool
-    """Whether it begins with letters and nothing in it but white space runs on into further lines: then many lines are
-    searched at once as fast as their bytes can be read, and what matches in one of them matches there."""
+    """Whether it begins with literal characters and crosses line ends only by white space.
+
+    Many lines are then searched at once as fast as their bytes are read, and a match in one of them is valid there.
+    """
 
 
 @lru_cache(maxsize=4096)
 def analysed(text: str, regex: str, ignore_case: bool) -> Analysis:
-    """Return what a pattern needs. Raises PatternError: no expression, a construct that is refused, or no literal that
-    is long enough. The expression is parsed and not compiled, which takes longer."""
+    """Return the literals and properties of a pattern, which is parsed but not compiled, as that is slow.
+
+    Raises PatternError: an invalid expression, a refused construct, or no literal that is long enough.
+    """
     if not regex:
         literal = " ".join(text.split())
         if _letters(literal) < SHORTEST:
@@ -91,18 +97,18 @@ def analysed(text: str, regex: str, ignore_case: bool) -> Analysis:
 
 
 def _letters(literal: str) -> int:
-    # a Japanese letter says as much as a syllable, and is three bytes to look for
+    # a Japanese character carries as much information as a syllable, and has three bytes
     return sum(2 if letter >= "\u3040" else 1 for letter in literal if letter.isalnum())
 
 
 def _refused(tree: Any) -> str:
-    """Return what is not allowed in an expression, as it is written; "" when there is nothing."""
+    """Return a refused construct of an expression, as written; "" without one."""
     for kind, value in tree:
         if kind in (words.ASSERT, words.ASSERT_NOT):
             return "(?=…) (?!…) (?<=…) (?<!…)"
         if kind in (words.GROUPREF, words.GROUPREF_EXISTS):
             return r"\1 (?P=…) (?(…)…)"
-        # a word's edge (\b) binds to no line
+        # a word boundary (\b) is allowed: it does not depend on lines
         if kind is words.AT and value not in (words.AT_BOUNDARY, words.AT_NON_BOUNDARY):
             return r"^ $ \A \Z"
         for inner in _inside(kind, value):
@@ -112,7 +118,7 @@ def _refused(tree: Any) -> str:
 
 
 def _inside(kind: Any, value: Any) -> list[Any]:
-    """Return the parts of an item of the parse: empty for what has none."""
+    """Return the parts of an item of the parse; empty without parts."""
     if kind is words.SUBPATTERN:
         return [value[3]]
     if kind is words.BRANCH:
@@ -136,7 +142,7 @@ def _wide(tree: Any) -> bool:
 
 
 def _leads(tree: Any) -> bool:
-    """Return whether an expression begins with letters as they are."""
+    """Return whether an expression begins with literal characters."""
     first = list(tree)[:LEADING]
     return not tree.state.flags & re.IGNORECASE and len(first) == LEADING and all(map(_letter_as_it_is, first))
 
@@ -147,7 +153,7 @@ def _letter_as_it_is(item: tuple[Any, Any]) -> bool:
 
 
 def _stays(tree: Any) -> bool:
-    """Return whether nothing in an expression but white space can match the end of a line."""
+    """Return whether only white space of an expression can match the end of a line."""
     if tree.state.flags & re.DOTALL:
         return False
     for kind, value in tree:
@@ -173,16 +179,16 @@ _Literals = list[tuple[str, bool]]
 
 
 def _best(tree: Any, ignore_case: bool) -> _Literals:
-    """Return the alternatives of which each match has one: those whose shortest is longest."""
+    """Return alternatives of which every match contains one: the set whose shortest literal is longest."""
     candidates: list[_Literals] = []
     run, run_folded = "", ignore_case
     for kind, value, folded in _flat(tree, ignore_case):
         letter = _letter(kind, value)
-        # where capitals do not matter only ASCII is searched for: other letters have foldings of their own
+        # without case only ASCII is searched for: other letters have special case foldings
         if letter and folded and not letter.isascii():
             letter = ""
         if letter and folded == run_folded:
-            # white space beside white space is white space still
+            # white space next to white space counts once
             run += "" if letter == " " == run[-1:] else letter
             continue
         candidates.append([(run.strip(), run_folded)])
@@ -203,16 +209,16 @@ def _best(tree: Any, ignore_case: bool) -> _Literals:
 
 
 def _letter(kind: Any, value: Any) -> str:
-    """Return the one letter that an item matches, a space for white space, "" when it matches several."""
+    """Return the only character that an item matches, a space for white space, "" when it matches several."""
     if kind is words.LITERAL:
         return " " if chr(value).isspace() else chr(value)
     return ""
 
 
 def _flat(tree: Any, ignore_case: bool) -> list[tuple[Any, Any, bool]]:
-    """Return (kind, value, whether capitals do not matter) with plain groups taken apart.
+    r"""Return (kind, value, whether case is ignored) with plain groups flattened.
 
-    `\\s+` and ` +` become one space: the search for literals reads white space so.
+    `\s+` and ` +` become one space, which is how the search for literals treats white space.
     """
     parts: list[tuple[Any, Any, bool]] = []
     for kind, value in tree:

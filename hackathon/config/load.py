@@ -1,4 +1,4 @@
-"""Find and read what people write: clusters, recipes, projects, events, a user's defaults.
+"""Find and read the files that people write: clusters, recipes, projects, events, a user's defaults.
 
 Every function raises ConfigError with all problems of the first wrong file, and RequestError for what does not exist.
 `folders` are the folders that have a say before the user's and the shipped ones, the nearest first: usually the
@@ -30,13 +30,16 @@ if TYPE_CHECKING:
 
 PROJECT_FILE, EVENT_FILE, RECIPE_FILE, USER_FILE = "project.yaml", "hackathon.yaml", "recipe.yaml", "config.yaml"
 SHARED = "shared"
-"""The folder beside recipes that has the files which several of them share."""
+"""The folder beside recipes with files that several of them share."""
 TOOLKIT, USER, EVENT = "hackathon", "user", "event"
-"""Whose files are (`origin_of`), beside a project's and a package's."""
+"""Origins of files (`origin_of`), besides a project and a package."""
 _Record = TypeVar("_Record")
 Dialects = Callable[[str], type | None]
-"""Scheduler's name → the record of its dialect, None when there is no such scheduler here. The schedulers own their
-words and stand above this package, so they are handed in: see `hackathon.schedulers.profiles`."""
+"""Scheduler's name → its dialect class, None for an unavailable scheduler.
+
+The dialects belong to the schedulers, a floor above this package, so callers pass them: see
+`hackathon.schedulers.profiles`.
+"""
 
 
 def load_cluster(name: str, folders: Sequence[Path], dialects: Dialects) -> Cluster:
@@ -58,12 +61,12 @@ def find_cluster(name: str, folders: Sequence[Path]) -> Path:
 
 
 def read_cluster(raw: bytes, path: Path, name: str, dialects: Dialects) -> Cluster:
-    """Return the profile that some bytes are; `path` names them in messages, `name` is what they must call it."""
+    """Return the profile in some bytes; `path` is used in messages, `name` is the required name."""
     return _read(Cluster, path, name, dialects, raw)
 
 
 def load_recipe(target: str | Path, folders: Sequence[Path] = ()) -> tuple[Recipe, Path]:
-    """Return a recipe and its folder. The target is a recipe's name, or a folder that holds a recipe.yaml."""
+    """Return a recipe and its folder. The target is a recipe's name, or a folder with a recipe.yaml."""
     text = str(target)
     folder: Path | None = None
     if isinstance(target, str) and "/" not in text and text not in (".", "..", ""):
@@ -76,15 +79,15 @@ def load_recipe(target: str | Path, folders: Sequence[Path] = ()) -> tuple[Recip
 
 
 def recipe_on_path(name: str, folders: Sequence[Path] = ()) -> Path | None:
-    """Return the folder of the recipe that a name leads to, None when there is none."""
+    """Return the folder of the recipe with a name, None without one."""
     file = _find(name, _recipe_folders(folders), f"/{RECIPE_FILE}") or _of_package("recipes", name)
     return file.parent if file else None
 
 
 def shared_files(recipe: Recipe, folder: Path) -> dict[str, Path]:
-    """Return path below a recipe's folder → where it lies, of what is put beside the program unless it is there.
+    """Return path below a recipe's folder → real path of the files that are put beside the program if missing.
 
-    That is the runtime and what the recipe shares with others.
+    These are the runtime and the files that the recipe shares with others.
     """
     beside = Path(recipe.entry).parent
     runtime = runtime_file()
@@ -93,13 +96,13 @@ def shared_files(recipe: Recipe, folder: Path) -> dict[str, Path]:
 
 
 def load_project(folder: Path, raw: bytes | None = None) -> Project:
-    """Return the project in a folder; `raw` is what its file holds, where that was read already."""
+    """Return the project in a folder; `raw`: the content of its file, if the caller has read it."""
     return _read(Project, folder / PROJECT_FILE, raw=raw)
 
 
 def load_event(folder: Path, raw: bytes | None = None) -> "Event":
-    """Return the event in a folder; `raw` is what its file holds, where that was read already."""
-    # most projects belong to no event: its records are made only when there is one
+    """Return the event in a folder; `raw`: the content of its file, if the caller has read it."""
+    # most projects belong to no event, so its records are imported on demand
     from hackathon.config.event import Event
 
     return _read(Event, folder / EVENT_FILE, raw=raw)
@@ -113,7 +116,7 @@ def load_survey(path: Path) -> "Survey":
 
 
 def load_user() -> Defaults:
-    """Return the user's defaults; empty ones when there is no such file or no home."""
+    """Return the user's defaults; empty ones without a file or a home."""
     try:
         path = user_config() / USER_FILE
     except RuntimeError:
@@ -122,15 +125,15 @@ def load_user() -> Defaults:
 
 
 def find_project(start: Path) -> Path | None:
-    """Return the nearest folder, from `start` upwards, that is a project; None when there is none."""
+    """Return the nearest folder, from `start` upwards, that is a project; None without one."""
     return _upwards(start, PROJECT_FILE)
 
 
 def find_event(start: Path) -> Path | None:
-    """Return the nearest folder, from `start` upwards, that is an event, whoever owns it; None when there is none.
+    """Return the nearest folder, from `start` upwards, that is an event of any owner; None without one.
 
-    What is found so is read as data; whether it steers what the user does is the business of `config.trust`. Events
-    that the user ignores (`hackathon trust --ignore`) are passed over.
+    The result is only data; `config.trust` decides whether it affects the user's actions. Events that the user ignores
+    (`hackathon trust --ignore`) are skipped.
     """
     folder = _upwards(start, EVENT_FILE)
     while folder is not None and _is_ignored(folder / EVENT_FILE):
@@ -152,7 +155,7 @@ def _is_ignored(path: Path) -> bool:
 
 
 def list_clusters(folders: Sequence[Path], dialects: Dialects) -> tuple[list[Cluster], list[Problem]]:
-    """Return the clusters by name, and the problems of profiles that cannot be read."""
+    """Return the clusters by name, and the problems of unreadable profiles."""
     clusters: list[Cluster] = []
     files, problems = cluster_files(folders)
     for name, path in sorted(files.items()):
@@ -164,7 +167,7 @@ def list_clusters(folders: Sequence[Path], dialects: Dialects) -> tuple[list[Clu
 
 
 def list_recipes(folders: Sequence[Path] = ()) -> tuple[list[Recipe], list[Problem]]:
-    """Return the recipes by name, and the problems of recipes that cannot be read."""
+    """Return the recipes by name, and the problems of unreadable recipes."""
     recipes: list[Recipe] = []
     files, problems = recipe_files(folders)
     for _, path in sorted(files.items()):
@@ -176,9 +179,9 @@ def list_recipes(folders: Sequence[Path] = ()) -> tuple[list[Recipe], list[Probl
 
 
 def load_rules(folders: Sequence[Path] = ()) -> "tuple[list[Rule], list[Problem]]":
-    """Return the rules for failures, and the problems of files that cannot be read.
+    """Return the rules for failures, and the problems of unreadable files.
 
-    A rule replaces those of its id that lie further along the search path: project, event, user, shipped, packages.
+    A rule replaces those with its id further along the search path: project, event, user, shipped, packages.
     """
     rules, problems = find_rules(folders)
     return [rule for rule, _ in rules], problems
@@ -214,20 +217,20 @@ def load_rule_file(path: Path) -> "list[Rule]":
 
 @functools.lru_cache(maxsize=64)
 def _rules_in(path: Path, raw: bytes) -> "list[Rule]":
-    """Return the rules in some bytes: a program that diagnoses again and again makes 300 records once."""
-    # only a diagnosis looks at rules: their records are made only then
+    """Return the rules in some bytes. Cached, so that repeated diagnoses create the 300 records once."""
+    # only a diagnosis needs rules, so their records are imported on demand
     from hackathon.config.rule import RuleFile
 
     return _read(RuleFile, path, raw=raw).rules
 
 
 def rule_files(folders: Sequence[Path] = ()) -> list[Path]:
-    """Return the files of rules, the one that has the first say first; those of one folder by name."""
+    """Return the files of rules, the one with priority first; those of one folder by name."""
     return [*_rule_files(folders), *_rules_of_packages()[0]]
 
 
 def _rules_of_packages() -> tuple[dict[Path, str], list[Problem]]:
-    """Return the files of rules of installed packages with the package's name, and the problems of others."""
+    """Return file of rules → package's name for installed packages, and the problems of the others."""
     files: dict[Path, str] = {}
     problems: list[Problem] = []
     for plug_in in plug_ins.of_kind("rules"):
@@ -251,7 +254,7 @@ def _rule_files(folders: Sequence[Path]) -> list[Path]:
 def _recipe(folder: Path) -> Recipe:
     path = folder / RECIPE_FILE
     recipe = _read(Recipe, path, folder.resolve().name)
-    # whether the program exists is no property of the file's bytes, so it is looked at each time
+    # the file's bytes do not show whether the program exists, so check it each time
     if not (folder / recipe.entry).is_file():
         raise ConfigError([Problem("config.entry_missing", path, None, ("entry",), {"name": shown(recipe.entry)})])
     beside = (folder / recipe.entry).parent
@@ -300,7 +303,7 @@ def _read(
         try:
             return _with_defaults(_as(record, rebuild(record, value)), dialects)
         except (ValueError, TypeError):
-            # another version's layout under the same key, or another dialect: check again and write anew
+            # another version's layout under the same key, or another dialect: check again and rewrite the entry
             pass
     from hackathon.config.validate import validate
     from hackathon.config.yaml import parse_yaml
@@ -311,9 +314,9 @@ def _read(
 
 
 def _with_defaults(record: _Record, dialects: Dialects | None) -> _Record:
-    """Return a cluster with every key of its dialect, any other record as it is.
+    """Return a cluster with every key of its dialect, and any other record unchanged.
 
-    The cache has only what the file says: its key does not know the scheduler's source, whose defaults may change.
+    The cache contains only the file's values: its key does not cover the scheduler's source, whose defaults may change.
     """
     kind = dialects(record.scheduler) if isinstance(record, Cluster) and dialects is not None else None
     if not isinstance(record, Cluster) or kind is None:
@@ -345,7 +348,7 @@ def _user_folder(name: str) -> Iterator[Path]:
     try:
         yield user_config() / name
     except RuntimeError:
-        # no home folder: there are no settings of the user's own
+        # without a home folder the user has no settings
         return
 
 
@@ -363,7 +366,7 @@ def _find(name: str, folders: Iterator[Path], ending: str) -> Path | None:
 
 
 def cluster_files(folders: Sequence[Path]) -> tuple[dict[str, Path], list[Problem]]:
-    """Return name → file of every cluster, the first on the search path, and the problems of packages."""
+    """Return name → file of every cluster (the first on the search path), and the problems of packages."""
     files: dict[str, Path] = {}
     for folder in _cluster_folders(folders):
         for name in _names(folder):
@@ -373,7 +376,7 @@ def cluster_files(folders: Sequence[Path]) -> tuple[dict[str, Path], list[Proble
 
 
 def recipe_files(folders: Sequence[Path]) -> tuple[dict[str, Path], list[Problem]]:
-    """Return name → recipe.yaml of every recipe, the first on the search path, and the problems of packages."""
+    """Return name → recipe.yaml of every recipe (the first on the search path), and the problems of packages."""
     files: dict[str, Path] = {}
     for folder in _recipe_folders(folders):
         for name in _names(folder):

@@ -1,4 +1,4 @@
-"""What is wrong in a file that somebody wrote: every problem with file, line, key path and plain words."""
+"""Problems of a file that somebody wrote, each with file, line, key path and message."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -15,30 +15,30 @@ from hackathon.text.told import Sayable
 MAXIMUM_BYTES = 1 << 20
 """Size of the largest file that is read."""
 MOST_NAMED = 100
-"""Problems of one file that are named; of the others their number is told."""
+"""Problems of one file that are listed; of the others only the number is given."""
 
 
 @dataclass(frozen=True)
 class Problem(Sayable):
-    """One thing that is wrong; the text is made when it is shown, in the language of that moment."""
+    """One problem; its text is rendered on display, in the current language."""
 
     id: str
     """Message id."""
     file: Path
     line: int | None = None
-    """First line is 1; None when the problem has no place (a missing file)."""
+    """From 1; None for a problem without a line (a missing file)."""
     path: KeyPath = ()
     values: dict[str, Any] = field(default_factory=dict)
     """Placeholders of the message."""
 
     @property
     def key(self) -> str:
-        """The key path as people write it: `queues.h-debug.nodes`, `tutors[2]`."""
+        """The key path as written: `queues.h-debug.nodes`, `tutors[2]`."""
         return dotted(self.path)
 
     @property
     def where(self) -> str:
-        """`file:line`, the file relative to the current folder when it lies below it."""
+        """`file:line`, the file relative to the current folder when it is below it."""
         try:
             name = str(self.file.relative_to(Path.cwd()))
         except (ValueError, OSError):
@@ -50,9 +50,9 @@ class Problem(Sayable):
 
 
 class ConfigError(RequestError):
-    """A file that somebody wrote cannot be used; `problems` has what is wrong with it, by lines. Exit code 2.
+    """A file that somebody wrote is unusable; `problems` lists its problems by line. Exit code 2.
 
-    Beyond MOST_NAMED, the last one tells how many others there are; `more` is the number of those not even given.
+    Beyond MOST_NAMED, the last one gives the number of others; `more`: problems in addition to `problems`.
     """
 
     def __init__(self, problems: Sequence[Problem], more: int = 0) -> None:
@@ -73,7 +73,7 @@ class ConfigError(RequestError):
 
 
 def read_bounded(path: Path) -> bytes:
-    """Return a file's bytes. Raises ConfigError: missing, unreadable, no regular file, or larger than MAXIMUM_BYTES."""
+    """Return a file's bytes. Raises ConfigError: missing, unreadable, not a regular file, larger than MAXIMUM_BYTES."""
     try:
         with open_regular(path) as stream:
             raw = stream.read(MAXIMUM_BYTES + 1)
@@ -88,7 +88,7 @@ def read_bounded(path: Path) -> bytes:
 
 
 def dotted(path: KeyPath) -> str:
-    """Return a key path as one word; keys that hold dots or spaces are quoted."""
+    """Return a key path as one word; keys with dots or spaces are quoted."""
     text = ""
     for part in path:
         if isinstance(part, int):
@@ -100,14 +100,14 @@ def dotted(path: KeyPath) -> str:
 
 
 def shown(value: Any, limit: int = 60) -> str:
-    """Return a value as short text on one line, for messages; control characters come out escaped."""
+    """Return a value as short text on one line, for messages; control characters are escaped."""
     text = json.dumps(value, ensure_ascii=False, default=str)
     text = "".join(letter if letter.isprintable() else f"\\u{ord(letter):04x}" for letter in text)
     return text if len(text) <= limit else f"{text[: limit - 1]}…"
 
 
 def nearest(word: str, words: Iterable[str]) -> str | None:
-    """Return the known word that looks most like `word`, or None when none is near."""
+    """Return the known word most similar to `word`, or None when none is similar."""
     import difflib
 
     lowered = {name.lower(): name for name in words}

@@ -1,4 +1,4 @@
-"""A team's project: `project.yaml`; and the defaults that a user or an event gives."""
+"""A team's project: `project.yaml`; and the defaults of a user or an event."""
 
 from dataclasses import dataclass, field
 from typing import Literal
@@ -10,24 +10,24 @@ from hackathon.config.recipe import Check, Data, Metric, Parameter, Scaling
 
 @dataclass(frozen=True)
 class Defaults:
-    """What a user (`~/.config/hackathon/config.yaml`) or an event gives when the project is silent."""
+    """Values of a user (`~/.config/hackathon/config.yaml`) or an event for keys that the project omits."""
 
     cluster: str | None = None
     """The cluster's name."""
     queue: str | None = None
     """The queue."""
     group: str | None = None
-    """The group (project, account) that pays."""
+    """Group or account to charge."""
     reservation: str | None = None
     """The reservation to run in."""
     walltime: Walltime | None = None
-    """How long a job may run: 00:30:00, 90m or 2h."""
+    """Time limit of a job: 00:30:00, 90m or 2h."""
     launcher: Launcher | None = None
-    """What starts the ranks."""
+    """The launcher of the ranks."""
     binding: Binding | None = None
-    """Which cores a rank may use: none, numa or cores; default the cluster's."""
+    """Cores of a rank: none, numa or cores; default the cluster's."""
     processes_per_node: Positive | None = None
-    """Ranks on a node; default the cluster's."""
+    """Ranks per node; default the cluster's."""
     lang: Literal["en", "ja"] | None = None
     """The language of messages."""
 
@@ -37,9 +37,9 @@ class Project:
     """A team's folder: its command or recipe, its defaults."""
 
     name: str
-    """Up to 60 letters (Japanese too), digits and signs other than `/`; a part of folder names."""
+    """Up to 60 characters: letters (Japanese too), digits and signs other than `/`; part of folder names."""
     team: str | None = None
-    """The team it belongs to."""
+    """Its team."""
     recipe: str | None = None
     """A recipe's name; exclusive with `command`."""
     command: str | None = None
@@ -51,39 +51,39 @@ class Project:
     queue: str | None = None
     """The queue."""
     group: str | None = None
-    """The group (project, account) that pays."""
+    """Group or account to charge."""
     reservation: str | None = None
     """The reservation to run in."""
     nodes: Positive | None = None
     """Nodes of a job."""
     processes: Positive | None = None
-    """Ranks in all."""
+    """Total number of ranks."""
     processes_per_node: Positive | None = None
-    """Ranks on a node; default the cluster's."""
+    """Ranks per node; default the cluster's."""
     threads: Positive | None = None
-    """Threads a rank; default cores ÷ processes_per_node."""
+    """Threads per rank; default cores ÷ processes_per_node."""
     gpus_per_process: Positive | None = None
-    """GPUs of a rank; from 2 on a rank sees only its own, numbered from 0, and fewer ranks share a node."""
+    """GPUs per rank; from 2 on a rank sees only its own, numbered from 0, and fewer ranks share a node."""
     memory: Size | None = None
-    """Main memory of each node that a job asks for, e.g. 64 GiB; default what the site gives."""
+    """Main memory per node that a job requests, e.g. 64 GiB; default the site's."""
     walltime: Walltime | None = None
-    """How long a job may run: 00:30:00, 90m or 2h."""
+    """Time limit of a job: 00:30:00, 90m or 2h."""
     launcher: Launcher | None = None
-    """What starts the ranks."""
+    """The launcher of the ranks."""
     binding: Binding | None = None
-    """Which cores a rank may use: none, numa or cores; default the cluster's."""
+    """Cores of a rank: none, numa or cores; default the cluster's."""
     framework: str | None = None
-    """For own code: decides the default launcher (torch → torchrun)."""
+    """For the user's own code: decides the default launcher (torch → torchrun)."""
     metric: str | None = None
-    """The metric that scaling is measured with; default the recipe's, else samples_per_s."""
+    """The metric for scaling; default the recipe's, else samples_per_s."""
     metrics: dict[str, Metric] = field(default_factory=dict)
-    """Own code's metrics."""
+    """Metrics of the user's own code."""
     check: Check | None = None
-    """What a run must reach to count as correct."""
+    """The condition for a correct run."""
     data: list[Data] = field(default_factory=list)
-    """What `hackathon data fetch` brings."""
+    """Data for `hackathon data fetch`."""
     scaling: Scaling | None = None
-    """How own code's parameters change in a study."""
+    """How the parameters of the user's own code change in a study."""
     exclude: list[str] = field(default_factory=list)
     """Paths or patterns in the project's folder (`data`, `weights/*.pt`) that are linked into a run, not copied."""
     environment: list[str] = field(default_factory=list)
@@ -91,16 +91,16 @@ class Project:
     variables: dict[str, str] = field(default_factory=dict)
     """Exported variables (double-quoted shell text)."""
     directives: list[str] = field(default_factory=list)
-    """Further options in the header, after the cluster's, as the scheduler writes them: `--mem=64G`, `-l mem=64gb`."""
+    """Further options in the header, after the cluster's, in the scheduler's notation: `--mem=64G`, `-l mem=64gb`."""
     signal: Literal["none", "TERM", "USR1", "USR2"] = "none"
     """A signal to the program when the `stop` file appears; none by default."""
     title: Text = ""
-    """One line for people."""
+    """A one-line description."""
     main_study: str | None = None
-    """The study that stands for the team on pages, in the report and in the slides: its id or its name."""
+    """The team's main study for pages, the report and the slides: its id or its name."""
 
     def place(self) -> Defaults:
-        """Return what says where jobs run: what a recipe takes that is run inside this project."""
+        """Return the values about where jobs run: those that a recipe inside this project uses."""
         return Defaults(
             cluster=self.cluster,
             queue=self.queue,

@@ -9,66 +9,66 @@ from hackathon.config.fields import Natural, Scalar, Text
 
 @dataclass(frozen=True)
 class Parameter:
-    """One named value of a training program, given to it as `--name value`."""
+    """One named value of a training program, passed to it as `--name value`."""
 
     default: Scalar | None = None
-    """The value when nobody gives one; none means the option is left out."""
+    """The default value; without one the option is omitted."""
     type: Literal["int", "float", "str", "bool"] = "str"
-    """How the value is read; left out: as the default. A true `bool` becomes the bare option, a false one nothing."""
+    """The value's type; default: that of `default`. A true `bool` becomes the bare option, a false one nothing."""
     choices: list[Scalar] | None = None
-    """The values it may have."""
+    """The allowed values."""
     min: float | None = None
-    """Least value."""
+    """Minimum."""
     max: float | None = None
-    """Greatest value."""
+    """Maximum."""
     per: Literal["process"] | None = None
     """`process`: the value counts per process (a batch size)."""
     help: Text = ""
-    """What it does, and when it pays."""
+    """Its effect, and when to use it."""
 
 
 @dataclass(frozen=True)
 class Metric:
-    """A number found in a program's output."""
+    """A number in a program's output."""
 
     pattern: str | None = None
     """A regular expression with one group around the number; none when the program uses the runtime's Meter."""
     unit: str = ""
     """E.g. samples/s."""
     reduce: Literal["median", "mean", "last", "first", "max", "min"] = "last"
-    """How many values become one."""
+    """How several values become one."""
     skip_first: Natural = 0
-    """Values passed over at the start (warm-up)."""
+    """Values to skip at the start (warm-up)."""
     ranks: Literal["first", "sum", "mean"] = "first"
-    """`first`: the lowest rank that printed it speaks for all; `sum`/`mean` over ranks otherwise."""
+    """`first`: the value of the lowest rank that printed one; `sum`, `mean`: over ranks."""
 
 
 @dataclass(frozen=True)
 class Data:
-    """Something a program reads that is not in its source: fetched once, found by jobs below $HK_DATA."""
+    """Data that a program reads and that is not in its source: fetched once; jobs find it below $HK_DATA."""
 
     name: str
     """Its name in the folder `data`: letters, digits, `.`, `-`, `_`."""
     url: str
     """https://…, http://… or file:///…"""
     sha256: str | None = None
-    """The SHA-256 of what is fetched, 64 hexadecimal digits; without it a changed file is not noticed."""
+    """SHA-256 of the fetched file, 64 hexadecimal digits; without it a changed file is not noticed."""
     unpack: Literal["none", "tar", "zip"] = "none"
-    """What the fetched file is: itself, or an archive that becomes a folder of this name."""
+    """Type of the fetched file: none, or an archive that becomes a folder with this name."""
     stage: bool = False
     """Copy it to each node's own disk when a job begins."""
 
 
 @dataclass(frozen=True)
 class Check:
-    """What a run must reach to count as correct."""
+    """The condition for a correct run."""
 
     metric: str
     """A metric's name."""
     at_least: float | None = None
-    """Least final value."""
+    """Minimum of the final value."""
     at_most: float | None = None
-    """Greatest final value."""
+    """Maximum of the final value."""
 
 
 @dataclass(frozen=True)
@@ -104,15 +104,15 @@ class InstallStep:
     """One call of the installer when the recipe's environment is built: a requirements file, or packages."""
 
     requirements: str | None = None
-    """A file of the folder; beside `requirements.txt`, `requirements-cuda.txt` is taken for the variant `cuda`."""
+    """A file of the folder; next to `requirements.txt`, `requirements-cuda.txt` is used for the variant `cuda`."""
     packages: list[str] = field(default_factory=list)
     """Packages, e.g. horovod==0.28.1; exclusive with `requirements`."""
     build_isolation: bool = True
-    """`false`: what is built sees the packages of the steps before."""
+    """`false`: the build sees the packages of the earlier steps."""
     from_source: list[str] = field(default_factory=list)
-    """Packages that are built here although there are wheels."""
+    """Packages that are built on this machine although there are wheels."""
     no_dependencies: bool = False
-    """`true`: without what the packages ask for."""
+    """`true`: without the packages' dependencies."""
     variables: dict[str, str] = field(default_factory=dict)
     """Variables of the installer; `{recipe}` is the recipe's folder and `{env}` the environment's."""
 
@@ -128,22 +128,25 @@ class Recipe:
     entry: str
     """The program, relative to the folder."""
     shared: list[str] = field(default_factory=list)
-    """Files of the folder `shared` beside the recipe's, else of the toolkit's `recipes/shared`: they are put beside the
-    program, where the recipe's folder has no file of that name. `hackathon_runtime.py` always is."""
+    """Shared files that are put beside the program, unless the recipe's folder has a file with that name.
+
+    They come from the folder `shared` beside the recipe's, else from the toolkit's `recipes/shared`.
+    `hackathon_runtime.py` is always included.
+    """
     title: Text = ""
-    """One line for people."""
+    """A one-line description."""
     launchers: list[Launcher] = field(default_factory=list)
-    """Launchers it runs under, the preferred one first; empty means every one."""
+    """Supported launchers, the preferred one first; empty means all."""
     parameters: dict[str, Parameter] = field(default_factory=dict)
     """Its parameters."""
     metric: str = "samples_per_s"
-    """The metric that scaling is measured with."""
+    """The metric for scaling."""
     metrics: dict[str, Metric] = field(default_factory=dict)
-    """Metrics found in its output; what the runtime's Meter writes needs no entry except for its unit."""
+    """Metrics in its output; those that the runtime's Meter writes need no entry except for their unit."""
     check: Check | None = None
-    """What a run must reach to count as correct."""
+    """The condition for a correct run."""
     data: list[Data] = field(default_factory=list)
-    """What `hackathon data fetch` brings."""
+    """Data for `hackathon data fetch`."""
     scaling: Scaling = field(default_factory=Scaling)
     """How parameters change in a study."""
     install: list[InstallStep] = field(default_factory=list)

@@ -10,7 +10,7 @@ from hackathon.config.fields import KeyPath, Least, Parsed
 
 
 def options(hint: Any) -> tuple[Any, ...]:
-    """Return the types that a hint allows: unions taken apart, `Annotated` markers taken off."""
+    """Return the types that a hint allows, without unions and `Annotated` markers."""
     origin = get_origin(hint)
     if origin is Annotated:
         return options(get_args(hint)[0])
@@ -20,7 +20,7 @@ def options(hint: Any) -> tuple[Any, ...]:
 
 
 def below(hint: Any, key: str | int) -> Any | None:
-    """Return the type of what lies under a key of a record, a dict or a list; None when there is no such key."""
+    """Return the type under a key of a record, a dict or a list; None without such a key."""
     for option in options(hint):
         if is_dataclass(option):
             for entry in fields(option):
@@ -46,7 +46,7 @@ class Mismatch:
 
 
 def rebuild(hint: Any, value: Any) -> Any:
-    """Return the record that plain values describe: those of a file, or what `dataclasses.asdict` made of a record.
+    """Return the record for plain values: those of a file, or the result of `dataclasses.asdict`.
 
     Raises ValueError for everything that does not fit; `checked` says what.
     """
@@ -136,7 +136,7 @@ def _plan(hint: Any) -> tuple[tuple[Any, Any], ...]:
         return tuple((kind, marker) for kind, _ in _plan(inner))
     if get_origin(hint) in (Union, UnionType):
         kinds = [kind for part in get_args(hint) for kind in _plan(part)]
-        # a text is parsed only where nothing else takes the value; a whole number becomes a float likewise
+        # a text is parsed only if no other type accepts the value; so is a whole number for a float
         return tuple(sorted(kinds, key=lambda entry: isinstance(entry[1], Parsed) or entry[0] is float))
     return ((hint, None),)
 

@@ -1,4 +1,4 @@
-"""What the checks of a file write their problems into."""
+"""Collect the problems that the checks of a file find."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -9,7 +9,7 @@ from hackathon.config.yaml import Document
 
 
 class Report:
-    """Collects problems of one document."""
+    """The problems of one document."""
 
     def __init__(self, document: Document) -> None:
         self.document = document
@@ -17,11 +17,11 @@ class Report:
         self.problems: list[Problem] = []
 
     def add(self, identifier: str, path: KeyPath, **values: Any) -> None:
-        """Note a problem at a key path."""
+        """Add a problem at a key path."""
         self.problems.append(Problem(identifier, self.document.path, self.document.line(path), path, values))
 
     def raw_at(self, path: KeyPath) -> Mapping[str, Any]:
-        """Return the mapping that the file has at a key path; an empty one where it has none."""
+        """Return the mapping at a key path of the file; an empty one without it."""
         value: Any = self.raw
         for key in path:
             try:
@@ -31,9 +31,9 @@ class Report:
         return value if isinstance(value, dict) else {}
 
     def unknown(self, path: KeyPath, word: str, words: Iterable[str], identifier: str) -> None:
-        """Note that a word names nothing; `<identifier>_near` is used when a known word is near."""
+        """Add the problem that a word is unknown, with message `<identifier>_near` if a similar word is known."""
         names = list(words)
-        # looking for near words is slow, and of so many problems no more are shown
+        # the search for similar words is slow, and further problems are not displayed
         near = nearest(word, names) if len(self.problems) < MOST_NAMED else None
         if near:
             self.add(f"{identifier}_near", path, name=shown(word), near=near)

@@ -42,17 +42,17 @@ class FieldEntry:
     key: str
     """The key path; `NAME` stands for any key, `[]` for the items of a list."""
     type: str
-    """What may stand there."""
+    """The allowed values."""
     default: str | None
-    """The value when it is left out, as JSON; None when it must be given."""
+    """The default value as JSON; None for a required key."""
     description: str
-    """What it means."""
+    """Its meaning."""
 
 
 def json_schema(name: str, dialects: Mapping[str, type] | None = None) -> dict[str, Any]:
-    """Return the JSON Schema (draft 2020-12) of a file, a name of RECORDS or `defaults`. KeyError otherwise.
+    """Return the JSON Schema (draft 2020-12) of a file, by a name of RECORDS or `defaults`; else raise KeyError.
 
-    `dialects`: scheduler's name → the record of its dialect, for the profile of a cluster.
+    `dialects`: scheduler's name → its dialect class, for the profile of a cluster.
     """
     record, file = RECORDS["user" if name == "defaults" else name]
     definitions: dict[str, Any] = {}
@@ -126,9 +126,9 @@ def _descriptions(record: type) -> dict[str, str]:
 
 
 def field_reference(name: str, dialects: Mapping[str, type] | None = None) -> list[FieldEntry]:
-    """Return every key of a file, nested ones after the key that holds them, in the order of the records.
+    """Return every key of a file, nested ones after the key that contains them, in the order of the records.
 
-    The keys of a cluster's dialect have the scheduler's name behind them: `dialect.group (NAME)`.
+    The keys of a cluster's dialect are followed by the scheduler's name: `dialect.group (NAME)`.
     """
     record, _ = RECORDS["user" if name == "defaults" else name]
     entries = []
@@ -149,7 +149,7 @@ def _entries(record: type, prefix: str) -> Iterator[FieldEntry]:
 
 
 def _records_in(hint: Any) -> Iterator[tuple[str, type]]:
-    """Yield (what to add to the key, record) for the records that a field may hold."""
+    """Yield (suffix of the key, record) for the records that a field may contain."""
     for option in options(hint):
         if is_dataclass(option) and isinstance(option, type):
             yield "", option
@@ -160,7 +160,7 @@ def _records_in(hint: Any) -> Iterator[tuple[str, type]]:
 
 
 def _parsed(hint: Any) -> str | None:
-    """Return `walltime` or `size` when the hint is such a field, perhaps optional."""
+    """Return `walltime` or `size` for such a field, also an optional one."""
     if get_origin(hint) is Annotated:
         return next((marker.kind for marker in get_args(hint)[1:] if isinstance(marker, Parsed)), None)
     return next((kind for part in get_args(hint) if (kind := _parsed(part))), None)

@@ -1,7 +1,7 @@
-"""Which event and which project that are found by walking up count, and who said so.
+"""Decide which events and projects above a folder count.
 
-The user's and root's count. Another account's event counts after the user trusted it once (`hackathon trust`); in such
-an event a project of the user's own team counts, too. Everything else is read as data.
+Those of the user and of root count. Another account's event counts after the user has trusted it (`hackathon trust`);
+in such an event, projects of the user's own team count, too. All others are read as data.
 """
 
 import contextlib
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from hackathon.config.event import Event
 
 SEARCHED = ("templates", "templates/jobs", "templates/clusters", "templates/rules", "recipes")
-"""Folders of a project or event whose files are taken when the folder is."""
+"""Folders of a project or event whose files are used if the folder counts."""
 NAMED = 6
 """Teams of an event that are named when the user is asked about it."""
 
@@ -46,7 +46,7 @@ class UntrustedEventError(RequestError):
 
 
 class ForeignError(RequestError):
-    """A command, an environment or a template of another account would be run."""
+    """The toolkit would run a command, an environment or a template of another account."""
 
     def __init__(self, file: ForeignFile) -> None:
         path = file.path.parent if file.path.name == load.PROJECT_FILE else file.path
@@ -66,14 +66,14 @@ class TrustedEvent(NamedTuple):
     folder: Path
     record: "Event"
     trusted: Trusted
-    """Whose files in its folder count."""
+    """The accounts whose files in its folder count."""
 
 
 def trusted_event(start: Path, *, asked: bool = False) -> TrustedEvent | None:
-    """Return the nearest event from `start` upwards, None without one; `asked`: whoever it belongs to.
+    """Return the nearest event from `start` upwards, None without one; `asked`: of any owner.
 
-    Raises UntrustedEventError for one of another account that the user has not decided about, ConfigError for a wrong
-    one.
+    Raises UntrustedEventError for one of another account that the user has not decided about, ConfigError for an
+    invalid one.
     """
     event_file = _event(start)
     if event_file is None:
@@ -85,9 +85,9 @@ def trusted_event(start: Path, *, asked: bool = False) -> TrustedEvent | None:
 
 
 def trusted_event_folder(start: Path) -> Path | None:
-    """Return the folder of the nearest event, None without one; what is in its file does not matter.
+    """Return the folder of the nearest event, None without one; its file may be invalid.
 
-    Raises UntrustedEventError as `trusted_event`.
+    Raises UntrustedEventError like `trusted_event`.
     """
     event_file = _event(start)
     if event_file is not None and _trust_of(event_file) is None:
@@ -96,7 +96,7 @@ def trusted_event_folder(start: Path) -> Path | None:
 
 
 def event_that_counts(start: Path) -> Path | None:
-    """Return the folder of the nearest event if it counts; nobody is asked, and the file is not read."""
+    """Return the folder of the nearest event if it counts, without asking the user or reading the file."""
     event_file = _event(start)
     return event_file.path.parent if event_file is not None and _trust_of(event_file) is not None else None
 
@@ -104,15 +104,15 @@ def event_that_counts(start: Path) -> Path | None:
 def folders_that_count(start: Path, run: Path | None = None) -> list[Path]:
     """Return the folders around `start` whose rules, clusters and recipes are searched: the project's, the event's.
 
-    Those of others are passed over silently: what only reads need not ask. For a `run` the project of the run's owner
-    counts, too: what it says can only concern its own runs.
+    Folders that do not count are skipped silently, because reading them is optional. For a `run` the project of the
+    run's owner counts, too: it affects only their own runs.
     """
     folders = []
     event: TrustedEvent | None = None
     event_file = _event(start)
     trusted = _trust_of(event_file) if event_file is not None else None
     if event_file is not None and trusted is not None:
-        with contextlib.suppress(RequestError):  # what is wrong with the file is told by what needs it
+        with contextlib.suppress(RequestError):  # other code reports the problems of the file when it needs it
             event = TrustedEvent(
                 event_file.path.parent, load.load_event(event_file.path.parent, event_file.raw), trusted
             )
@@ -129,7 +129,7 @@ def folders_that_count(start: Path, run: Path | None = None) -> list[Path]:
 
 
 def people(event: TrustedEvent | None) -> Trusted:
-    """Return whose projects count: the user's, and in an event those of the user's team, which its group may write."""
+    """Return who may own and write projects that count: the user, and in an event the user's team and its group."""
     trusted = own()
     if event is None:
         return trusted
@@ -144,19 +144,19 @@ def people(event: TrustedEvent | None) -> Trusted:
 
 
 _TAKEN: set[Path] = set()
-"""Projects whose files this process takes, whoever they belong to: the user said --trust."""
+"""Projects whose files this process uses for any owner: the user passed --trust."""
 
 
 def take(project: Path) -> None:
-    """Note that the user said --trust of a project: its folders are written, too."""
+    """Record that the user passed --trust for a project: its folders may be written, too."""
     _TAKEN.add(project.resolve())
 
 
 def writable_folder(folder: Path) -> Path:
-    """Return a folder that the toolkit writes into or runs from, made where it is missing (`access.written`).
+    """Return a folder that the toolkit writes into or runs from, created if missing (`access.written`).
 
-    Whose folders count is what the project and the event around it say. Raises ForeignFolderError, and OSError when it
-    cannot be made.
+    The project and the event around it decide whose folders count. Raises ForeignFolderError, and OSError when it
+    cannot be created.
     """
     from hackathon.access import written
 
@@ -170,9 +170,9 @@ def writable_folder(folder: Path) -> Path:
 
 
 def _writers_around(folder: Path) -> Trusted:
-    """Return who may own and write the folders around a place: the user, the user's team, whom the user trusts."""
+    """Return who may own and write the folders around a path: the user, their team, accounts that they trust."""
     event: TrustedEvent | None = None
-    with contextlib.suppress(HackathonError):  # what is wrong with the event's file is told by what needs it
+    with contextlib.suppress(HackathonError):  # other code reports the problems of the event's file when it needs it
         event = trusted_event(folder)
     trusted = people(event) if event is None else people(event) | event.trusted
     project = load.find_project(folder)
@@ -180,26 +180,26 @@ def _writers_around(folder: Path) -> Trusted:
 
 
 class FoundProject(NamedTuple):
-    """A project as it was found."""
+    """A project before it is trusted."""
 
     folder: Path
     raw: bytes | None
-    """What project.yaml held when its owner was looked at."""
+    """The content of project.yaml when its owner was checked."""
     trusted: Trusted
-    """Whose files count in it."""
+    """The accounts whose files in it count."""
     foreign: ForeignFile | None
-    """What of it does not count: project.yaml, or the first of its templates; None when all of it does."""
+    """Its part that does not count: project.yaml, or the first of its templates; None when all of it counts."""
 
 
 def look_at_project(folder: Path, event: TrustedEvent | None, beside: Path | None = None) -> FoundProject:
-    """Return a project with what of it does not count. Files of whoever owns `beside` count, too."""
+    """Return a project with its part that does not count. Files of the owner of `beside` count, too."""
     trusted = people(event)
     if beside is not None:
         trusted |= Trusted(frozenset({beside.stat().st_uid}))
     try:
         file = look(folder / load.PROJECT_FILE)
     except OSError:
-        return FoundProject(folder, None, trusted, None)  # it was taken away in this moment
+        return FoundProject(folder, None, trusted, None)  # it was removed at this moment
     strangers = trusted.strangers(file.writers)
     if strangers:
         from hackathon.access.trust_record import TRUST, decided
@@ -212,21 +212,21 @@ def look_at_project(folder: Path, event: TrustedEvent | None, beside: Path | Non
 
 
 def about(event_file: Look) -> str:
-    """Return what a user has to know about an event before trusting it: file, owner, who can write it, teams."""
+    """Return the facts for trusting an event: file, owner, who can write it, teams."""
     strangers = own().strangers(event_file.writers)
     values = {"file": printable(str(event_file.path)), "owner": user_name(event_file.owner)}
     return f"{message('trust.about', **values)}{_also(event_file, strangers)} {_teams(event_file)}"
 
 
 def about_project(project_file: Look) -> str:
-    """Return the same about a project: file, owner, who can write it."""
+    """Return the facts for trusting a project: file, owner, who can write it."""
     strangers = own().strangers(project_file.writers)
     values = {"file": printable(str(project_file.path)), "owner": user_name(project_file.owner)}
     return message("trust.about_project", **values) + _also(project_file, strangers)
 
 
 def why(file: ForeignFile) -> str:
-    """Return why a file does not count, in words."""
+    """Return why a file does not count, as text."""
     path = printable(str(file.path))
     if file.owner in file.strangers.owners:
         return message("trust.belongs", path=path, owner=user_name(file.owner))
@@ -245,7 +245,7 @@ def _names(accounts: Others) -> str:
 
 
 def _teams(event_file: Look) -> str:
-    """Return number and names of an event's teams; what is wrong with the file where it is no event."""
+    """Return number and names of an event's teams; the problems of an invalid file."""
     try:
         teams: Sequence[str] = [team.name for team in load.load_event(event_file.path.parent, event_file.raw).teams]
     except HackathonError as error:
@@ -257,16 +257,16 @@ def _teams(event_file: Look) -> str:
 
 
 def _event(start: Path) -> Look | None:
-    """Return the nearest event from a folder upwards that the user does not ignore, as it is found."""
+    """Return the nearest event from a folder upwards that the user does not ignore, whether it counts or not."""
     folder = load.find_event(start)
     try:
         return look(folder / load.EVENT_FILE) if folder is not None else None
     except OSError:
-        return None  # it was taken away in this moment
+        return None  # it was removed at this moment
 
 
 def _trust_of(event_file: Look) -> Trusted | None:
-    """Return whose files count in an event's folder, None when the user has not said that it does."""
+    """Return the accounts whose files count in an event's folder, None unless the user has trusted it."""
     if not own().strangers(event_file.writers):
         return own()
     from hackathon.access.trust_record import TRUST, decided

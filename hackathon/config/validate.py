@@ -31,10 +31,10 @@ _NUMBER = re.compile(r"([-+]?)([0-9]+)((?:\.[0-9]+)?)")
 def validate(
     record: type, document: Document, name: str | None = None, dialects: Callable[[str], type | None] | None = None
 ) -> Any:
-    """Return the record that a document describes; `name` is the name that the file's place gives it.
+    """Return the record for a document; `name`: the name required by the file's location.
 
-    `dialects`: scheduler's name → the record that a cluster's `dialect` is checked against; it stays as it is written,
-    for that record to be made of. Raises ConfigError with everything that is wrong.
+    `dialects`: scheduler's name → the class that a cluster's `dialect` is checked against; the record contains the
+    dialect as written. Raises ConfigError with all problems.
     """
     value = {} if document.value is None else document.value
     if not isinstance(value, dict):
@@ -58,19 +58,19 @@ def validate(
 
 @dataclass(frozen=True)
 class _Checked:
-    """What a check of a document found."""
+    """The result of checking a document."""
 
     record: Any
-    """The record, as far as the document is right; None where none can be made."""
+    """The record, without invalid values; None when none can be created."""
     value: dict[str, Any]
-    """The document's value, as the record is made of it."""
+    """The document's value, from which the record is created."""
     problems: list[Problem]
     more: int
-    """Problems that were not put into words, because so many lie before them."""
+    """Problems without a message, because there are too many before them."""
 
 
 def _dialect(value: dict[str, Any], document: Document, dialects: Callable[[str], type | None]) -> _Checked | None:
-    """Return a cluster's dialect as its scheduler reads it, None where nobody can say."""
+    """Return a cluster's dialect as its scheduler reads it, None for an unavailable scheduler."""
     scheduler, dialect = value.get("scheduler"), value.get("dialect", {})
     kind = dialects(scheduler) if isinstance(scheduler, str) else None
     if kind is None or not isinstance(dialect, dict):
@@ -79,7 +79,7 @@ def _dialect(value: dict[str, Any], document: Document, dialects: Callable[[str]
 
 
 def _checked(record: type, document: Document, name: str | None) -> _Checked:
-    # no value is shared any more, so that one place can be changed
+    # copy the values: shared ones could not be changed individually
     value = json.loads(json.dumps(document.value or {}))
     _infer_parameter_types(value)
     built, errors = records.checked(record, value)
@@ -88,7 +88,7 @@ def _checked(record: type, document: Document, name: str | None) -> _Checked:
     errors.sort(key=lambda error: document.line(error.path))
     problems = [_problem(error, record, document) for error in errors[:MOST_NAMED]]
     if errors:
-        # what is right may still be wrong together: look at the record without the wrong places
+        # valid values may still contradict each other: check the record without its invalid values
         for error in errors:
             _remove(value, error.path)
         built, again = records.checked(record, value)
@@ -166,7 +166,7 @@ def _kind(option: Any) -> str | None:
 
 @dataclass(frozen=True)
 class _Kinds:
-    """Names of kinds of values, put into words when they are shown, in the language of that moment."""
+    """Names of kinds of values, rendered on display in the current language."""
 
     kinds: tuple[str, ...]
     choices: tuple[str, ...]
@@ -177,7 +177,7 @@ class _Kinds:
 
 
 def _size_words(value: Any) -> tuple[str, dict[str, Any]]:
-    """Return the id and the values of the message that a text is no size of a memory."""
+    """Return the id and the values of the message for an invalid memory size."""
     meant = with_unit(value)
     if meant is not None:
         return "config.size_unit", {"value": shown(value), "meant": meant}
@@ -189,7 +189,7 @@ def _size_words(value: Any) -> tuple[str, dict[str, Any]]:
 
 
 def _plain_number(text: str) -> str | None:
-    """Return a number as YAML reads it: full-width digits made narrow, zeros before it left out. None: no number."""
+    """Return a number as YAML reads it: full-width digits converted, leading zeros removed. None: not a number."""
     import unicodedata
 
     match = _NUMBER.fullmatch(unicodedata.normalize("NFKC", text))
@@ -217,9 +217,9 @@ def _texts_as_written(value: Any, errors: list[Mismatch], document: Document) ->
 
 
 def _infer_parameter_types(value: dict[str, Any]) -> None:
-    """Give parameters that name no type the type of their default and choices.
+    """Give parameters without a type the type of their default and choices.
 
-    A limit that is written with a fraction makes whole numbers floats.
+    A limit with a fraction makes whole numbers floats.
     """
     parameters = value.get("parameters")
     for entry in parameters.values() if isinstance(parameters, dict) else ():
@@ -243,7 +243,7 @@ def _parent(value: Any, path: KeyPath) -> Any:
 
 
 def _remove(value: Any, path: KeyPath) -> None:
-    """Take a wrong place out; in a list the item stays as None, so that the numbers of the others do not change."""
+    """Remove an invalid value; in a list it becomes None, so that the other indices stay."""
     if not path:
         return
     try:

@@ -1,9 +1,9 @@
-"""Read YAML safely, with the scalars of YAML 1.2's core schema and a place for every value.
+"""Read YAML safely, with the scalars of YAML 1.2's core schema and a line for every value.
 
-PyYAML parses (with libyaml where it has it), but none of its constructors is used: values are built here from the
-event stream, so that depth, size, tags and aliases are checked before anything is built. Differences to YAML 1.1, on
-purpose: no yes/no/on/off, no sexagesimal numbers (`48:00:00` stays text), no dates, no `1_000`. Against the letter of
-1.2, whole numbers with leading zeros stay text too (a group `007`). Source: YAML 1.2.2, section 10.3.
+PyYAML parses (with libyaml if available), but none of its constructors is used: values are built here from the event
+stream, so that depth, size, tags and aliases are checked first. Deliberate differences to YAML 1.1: no yes/no/on/off,
+no sexagesimal numbers (`48:00:00` stays text), no dates, no `1_000`. Unlike in 1.2, whole numbers with leading zeros
+stay text too (a group `007`). Source: YAML 1.2.2, section 10.3.
 """
 
 import re
@@ -21,14 +21,14 @@ MAXIMUM_VALUES = 50_000
 """Values of a file after aliases are expanded."""
 
 _FAST: Any = getattr(pyyaml, "CSafeLoader", None)
-"""libyaml's parser, where PyYAML was built with it."""
+"""libyaml's parser, if PyYAML was built with it."""
 _UNLIKE = re.compile("[\t\ufeff]|[|>][-+0-9]*#")
-"""What libyaml takes in places where PyYAML's own parser does not."""
+"""Syntax that libyaml accepts in places where PyYAML's own parser does not."""
 _CORE = "tag:yaml.org,2002:"
 _TAGS = {_CORE + name: name for name in ("null", "bool", "int", "float", "str", "seq", "map")}
 _NULL = frozenset({"", "~", "null", "Null", "NULL"})
 _BOOL = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
-# 40 digits are beyond any number of nodes or bytes, and far below the length that Python refuses to convert.
+# 40 digits are more than any number of nodes or bytes needs, and far below Python's limit for conversions.
 _INT = re.compile(r"[-+]?(?:0|[1-9][0-9]{0,39})\Z|0o[0-7]{1,40}\Z|0x[0-9a-fA-F]{1,40}\Z")
 _FLOAT = re.compile(
     r"[-+]?(?:\.[0-9]+|(?:0|[1-9][0-9]*)\.[0-9]*)(?:[eE][-+]?[0-9]+)?\Z|[-+]?(?:0|[1-9][0-9]*)[eE][-+]?[0-9]+\Z"
@@ -42,24 +42,24 @@ WIDE_KEY = re.compile(r"\s*(?:- )?(\w[\w .-]{0,60})(?:：\s?|:[\u3000\u00a0])")
 
 @dataclass
 class Document:
-    """A YAML file: plain values, and where each of them stands."""
+    """A YAML file: plain values, and their lines."""
 
     path: Path
     value: Any = None
     """dict with text keys, list, str, int, float, bool or None; None for an empty file."""
     places: dict[KeyPath, int] = field(default_factory=dict)
-    """Key path → line of the key (of the item in lists); the first line is 1."""
+    """Key path → line of the key (of the item in lists), from 1."""
     words: dict[KeyPath, str] = field(default_factory=dict)
-    """Key path → the text of a number or truth value as it was written."""
+    """Key path → the text of a number or truth value as written."""
 
     def line(self, path: KeyPath) -> int:
-        """Return the line of a key path, or of the nearest one above it that the file has."""
+        """Return the line of a key path, or of its nearest ancestor in the file."""
         while path and path not in self.places:
             path = path[:-1]
         return self.places.get(path, 1)
 
     def below(self, key: str) -> "Document":
-        """Return what lies under a key of the top as a document of its own."""
+        """Return the value under a top-level key as a separate document."""
         value = self.value.get(key) if isinstance(self.value, dict) else None
         lines = {path[1:]: line for path, line in self.places.items() if path[:1] == (key,)}
         words = {path[1:]: word for path, word in self.words.items() if path[:1] == (key,)}
@@ -68,26 +68,26 @@ class Document:
 
 @dataclass
 class _Node:
-    """A value with what is needed to count and to place it."""
+    """A value with its size and position."""
 
     value: Any
     line: int
     size: int = 1
-    """Values in it, itself and expanded aliases counted."""
+    """Values in it, itself and expanded aliases included."""
     depth: int = 0
-    """Containers below it, one in another."""
+    """Depth of nested containers below it."""
     word: str | None = None
     children: dict[str | int, tuple[int, "_Node"]] = field(default_factory=dict)
     """Key or index → line of the key, child."""
 
 
 def read_yaml(path: Path) -> Document:
-    """Return the document in a file. Raises ConfigError: missing, unreadable, too large, or not YAML as read here."""
+    """Return the document in a file. Raises ConfigError: missing, unreadable, too large, or invalid YAML."""
     return parse_yaml(read_bounded(path), path)
 
 
 def parse_yaml(raw: bytes, path: Path) -> Document:
-    """Return the document in some bytes; `path` names them in messages. Raises ConfigError only."""
+    """Return the document in some bytes; `path` is used in messages. Raises only ConfigError."""
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -124,13 +124,13 @@ def scalar(text: str) -> Any:
 
 
 def _built(text: str, path: Path) -> tuple["_Node | None", "_Builder"]:
-    """Return the root of a text, and what built it. Raises YAMLError and ConfigError."""
+    """Return the root of a text, and its builder. Raises YAMLError and ConfigError."""
     if _FAST is not None and not _UNLIKE.search(text):
         builder = _Builder(path, fast=True)
         try:
             return builder.build(_FAST(text)), builder
         except (pyyaml.YAMLError, ConfigError):
-            pass  # PyYAML's own parser says more precisely what is wrong and where
+            pass  # PyYAML's own parser reports errors and positions more precisely
     builder = _Builder(path)
     return builder.build(pyyaml.SafeLoader(text)), builder
 
@@ -165,7 +165,7 @@ class _Builder:
         return root
 
     def _tree(self, parser: Any) -> _Node | None:
-        """Return one document; the events up to its end are taken."""
+        """Return one document, consuming its events."""
         stack: list[tuple[_Node, str | None]] = []
         keys: list[tuple[str, int] | None] = []
         while True:
@@ -240,7 +240,7 @@ class _Builder:
         word: str | None = None
         if event.style == '"' and _SURROGATE.search(value):
             try:
-                # two escapes, as JSON writes a letter beyond U+FFFF
+                # two escapes, as JSON writes a character beyond U+FFFF
                 value = value.encode("utf-16", "surrogatepass").decode("utf-16")
             except UnicodeDecodeError:
                 raise self._stop("config.yaml_surrogate", event) from None
@@ -266,7 +266,7 @@ class _Builder:
         return _Node(node.value, _line(event), node.size, node.depth, node.word, node.children)
 
     def _refuse_tag(self, event: Any, default: str) -> str | None:
-        """Return the core name of an explicit tag, or None without one; raises for every other tag."""
+        """Return the core name of an explicit tag, or None without one; raise for every other tag."""
         if event.tag is None or event.tag == "!":
             return None
         kind = _TAGS.get(event.tag)
@@ -306,7 +306,7 @@ def _place(document: Document, node: _Node, path: KeyPath) -> None:
 
 
 def _syntax_problem(error: pyyaml.YAMLError, text: str, path: Path) -> Problem:
-    """Return PyYAML's complaint in our words where it is a common one, else with PyYAML's own words."""
+    """Return PyYAML's error as our message if it is a common one, else with PyYAML's own text."""
     mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
     detail = str(getattr(error, "problem", None) or getattr(error, "reason", None) or "").strip()
     if mark is None:
@@ -332,9 +332,9 @@ def _syntax_problem(error: pyyaml.YAMLError, text: str, path: Path) -> Problem:
 
 
 def _wide_colon(error: pyyaml.YAMLError, lines: list[str]) -> tuple[int, str] | None:
-    """Return the index and the key of a line whose colon or space has full width, where that is what is wrong.
+    """Return the index and the key of a line whose full-width colon or space is the error, else None.
 
-    Texts may have such colons: that the mended lines have no error, or a later one, is the proof.
+    Texts may contain such colons, so the corrected lines must have no error, or a later one.
     """
     marks = [mark for name in ("context_mark", "problem_mark") if (mark := getattr(error, name, None)) is not None]
     for number in dict.fromkeys(number for mark in marks for number in (mark.line, mark.line - 1)):
@@ -348,7 +348,7 @@ def _wide_colon(error: pyyaml.YAMLError, lines: list[str]) -> tuple[int, str] | 
 
 
 def _error_line(lines: list[str]) -> int:
-    """Return the index of the first line that the faster parser does not take; beyond the last where all are right."""
+    """Return the index of the first line that the faster parser rejects; one past the end when it rejects none."""
     try:
         for _ in pyyaml.parse("\n".join(lines), Loader=_FAST or pyyaml.SafeLoader):
             pass

@@ -1,7 +1,7 @@
-"""Change single values of a YAML file and leave the rest as it is: comments, order, the way of writing.
+"""Change single values of a YAML file and keep comments, order and notation.
 
-PyYAML tells where each value stands; the text between is not touched. Every new text is read again before it is handed
-out: where more than the one value would change, because of an alias say, the change is refused.
+PyYAML reports the position of each value; the text between is not touched. Every new text is read again before it is
+returned: an edit that would change another value too, e.g. through an alias, is refused.
 """
 
 import json
@@ -21,12 +21,12 @@ _PLAIN = re.compile(r"[A-Za-z0-9_./+$][\w./+$@%=~-]*(?::[\w./+$@%=~-]+)*(?: [\w.
 _DATE = re.compile(r"\d{4}-\d\d?-\d\d?\Z", re.ASCII)
 """A text here, a date to readers of YAML 1.1."""
 _COMMA = re.compile(r"(?:\s|#[^\n]*\n)*,")
-"""From the end of an entry in brackets to the comma behind it."""
+"""From the end of an entry in brackets to the comma after it."""
 _REST_OF_LINE = re.compile(r"[ \t]*(?:#[^\n]*)?\r?\n")
 
 
 class NotEditableError(ValueError):
-    """The file is written so that this value cannot be changed alone: a person has to do it."""
+    """The file's notation does not allow changing this value alone: a person has to do it."""
 
 
 def inline(value: Any) -> str:
@@ -41,7 +41,7 @@ def inline(value: Any) -> str:
 
 
 def set_value(text: str, path: KeyPath, value: Any) -> str:
-    """Return the text with a value set at a path of mappings; mappings that are missing are made.
+    """Return the text with a value set at a path of mappings; missing mappings are created.
 
     Raises NotEditableError.
     """
@@ -49,7 +49,7 @@ def set_value(text: str, path: KeyPath, value: Any) -> str:
 
 
 def remove(text: str, path: Sequence[str | int]) -> str:
-    """Return the text without a value; a mapping or list that would be empty goes with it. A missing one is fine.
+    """Return the text without a value and without a mapping or list that would be empty. A missing value is OK.
 
     Raises NotEditableError.
     """
@@ -57,8 +57,8 @@ def remove(text: str, path: Sequence[str | int]) -> str:
 
 
 def _edited(text: str, edit: Callable[[str], str], expected: Callable[[Any], Any]) -> str:
-    """Return the text after an edit, if it made of the value in it exactly what was expected."""
-    bare = text.removeprefix("\ufeff")  # libyaml does not count it in the places that it tells
+    """Return the text after an edit, if its value is then exactly the expected one."""
+    bare = text.removeprefix("\ufeff")  # libyaml's positions do not count it
     try:
         old = parse_yaml(bare.encode(), Path()).value
         new = edit(bare)
@@ -101,10 +101,10 @@ def _set(text: str, path: KeyPath, value: Any) -> str:
             if isinstance(below, pyyaml.CollectionNode) and not below.flow_style:
                 colon = text.index(":", _key(node, key).end_mark.index) + 1  # one line, up where the key is
                 return f"{text[:colon]} {new}{text[colon:at].rstrip()}{text[end:]}"
-            # `queues:` with nothing behind it has no blank either
+            # `queues:` with nothing after it has no space either
             return text[:at] + ("" if text[:at].endswith((" ", "\n")) else " ") + new + text[end:]
         node = below
-    if node is root and not root.flow_style:  # of a file in the way of JSON, all is inside the braces
+    if node is root and not root.flow_style:  # in a file in JSON notation, everything is inside the braces
         return _appended(text, _block(path, value))
     entry = f"{inline(str(path[depth]))}: {inline(_nested(path[depth + 1 :], value))}"
     if not node.value:
@@ -142,16 +142,16 @@ def _cut(text: str, path: Sequence[str | int]) -> str:
 
 
 def _cut_between_commas(text: str, spans: Sequence[tuple[int, int]], index: int, closing: int) -> str:
-    """Return the text without an entry in brackets and one comma, and without their line if it has nothing else."""
+    """Return the text without an entry in brackets and one comma, and without their line if it is empty then."""
     start, end = spans[index]
     comma = _COMMA.match(text, end, spans[index + 1][0] if index + 1 < len(spans) else closing)
     if comma and not text[end : comma.end() - 1].strip():
         end, comma = comma.end(), None
-    elif comma is None and index:  # the last entry: the comma before it is one too many
+    elif comma is None and index:  # the last entry: remove the comma before it
         comma = _COMMA.match(text, spans[index - 1][1], start)
     line = text.rfind("\n", 0, start) + 1
     comment = _REST_OF_LINE.match(text, end)
-    if comment and not text[line:start].strip():  # the comment behind it goes too, as in a block
+    if comment and not text[line:start].strip():  # remove the comment after it too, as in a block
         start, end = line, comment.end()
     elif comma and not text[comma.end() : start].strip() and comma.end() <= start:
         start, comma = comma.end() - 1, None
@@ -168,7 +168,7 @@ def _root(text: str) -> Any:
 
 
 def _below(node: Any, key: str | int) -> Any:
-    """Return the node under a key of a mapping, or at an index of a list; None when there is none."""
+    """Return the node under a key of a mapping, or at an index of a list; None without one."""
     if isinstance(node, pyyaml.SequenceNode):
         return node.value[key] if isinstance(key, int) and key < len(node.value) else None
     if isinstance(node, pyyaml.MappingNode):
@@ -181,7 +181,7 @@ def _key(node: Any, key: str | int) -> Any:
 
 
 def _end(node: Any, text: str) -> int:
-    """Return where a value's own text ends: PyYAML ends a block behind the comments, a text block behind its line."""
+    """Return where a value's own text ends: PyYAML ends a block after its comments, a text block after its line."""
     if isinstance(node, pyyaml.CollectionNode) and not node.flow_style and node.value:
         last = node.value[-1]
         return _end(last[1] if isinstance(last, tuple) else last, text)
@@ -196,13 +196,13 @@ def _nested(path: KeyPath, value: Any) -> Any:
 
 
 def _appended(text: str, lines: str, file: str = "") -> str:
-    """Return a text with lines added behind its last one; lines end as in the file."""
+    """Return a text with lines added after its last one; lines end as in the file."""
     new = "\r\n" if "\r\n" in (file or text) else "\n"
     return text + ("" if not text or text.endswith("\n") else new) + lines.replace("\n", new)
 
 
 def _block(path: KeyPath, value: Any) -> str:
-    """Return a new key of the top, with what is below it on a line of its own."""
+    """Return a new top-level key, with its content on separate lines."""
     if len(path) == 1:
         return f"{inline(str(path[0]))}: {inline(value)}\n"
     return f"{inline(str(path[0]))}:\n  {inline(str(path[1]))}: {inline(_nested(path[2:], value))}\n"

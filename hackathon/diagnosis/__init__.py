@@ -1,4 +1,4 @@
-"""The expert that looks at a failure: rules are data, this applies them."""
+"""Explain why a run failed. The rules are data; this package applies them."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,11 +17,11 @@ __all__ = ["diagnose", "diagnose_run"]
 def diagnose(
     paths: "Sequence[Path | str]", *, rules: "Sequence[Rule] | None" = None, folders: "Sequence[Path]" = ()
 ) -> "list[Finding]":
-    """Return what is wrong, the cause first; an empty list when no rule holds.
+    """Return the findings, the cause first; an empty list when no rule matches.
 
-    `paths`: run directories, study directories, files and folders of logs. Files together are the logs of one job; of
-    several runs each has a cause of its own. `rules`: instead of those on the search path, which begins with `folders`
-    (a project's and an event's). Texts are in the current language.
+    `paths`: run directories, study directories, log files or folders of logs. Plain files count as the logs of one job;
+    each run gets a cause of its own. `rules`: used instead of the rules on the search path. `folders`: searched for
+    rules first (those of a project and an event). Texts are in the current language.
     """
     from hackathon.config.load import load_rules
     from hackathon.diagnosis.examine import diagnose_files
@@ -44,7 +44,7 @@ def diagnose_run(
     rules: "Sequence[Rule] | None" = None,
     folders: "Sequence[Path]" = (),
 ) -> "Diagnosis":
-    """Return the diagnosis of a run; `status` None: as its directory alone tells it."""
+    """Return the diagnosis of a run. Without `status`, the run's state is read from its directory."""
     from hackathon.diagnosis.examine import diagnose_run as examine
 
     return examine(run, status, rules=rules, folders=folders)

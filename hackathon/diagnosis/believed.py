@@ -1,7 +1,7 @@
-"""Is a cause that somebody's toolkit wrote into a run's folder one that a rule would say? Asked of others' runs.
+"""Check that a cause stored in another user's run folder could come from one of our rules.
 
-Its advice and its checks are read as this toolkit's own words, and pasted. So each must be a rule's text with something
-filled in, and what is filled in where a command stands must be one quoted word.
+Its advice and checks are displayed as this toolkit's own, and people paste them. So each text must be a rule's text
+with its placeholders filled in, and a value inside a command must be one quoted word.
 """
 
 import functools
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 _WORD = re.compile(r"(?!'?-)(?:[\w@%+=:,./-]+|\?|'[^']*'(?:\"'\"'[^']*')*)", re.ASCII)
-"""A word that a shell takes as it stands, and that is no option."""
+"""A word that a shell takes literally and that is not an option."""
 _LONGEST = 4000
 
 
 def is_believed(finding: Mapping[str, Any]) -> bool:
-    """Return whether a finding's advice, causes and checks, as JSON values, are those of the rule that it names.
+    """Return whether the advice, causes and checks of a finding (JSON values) match the rule that it names.
 
-    The rules are the shipped ones and the user's own. An empty finding says nothing and is believed.
+    The rules are the shipped ones and the user's own. An empty finding is believed.
     """
     if not finding:
         return True
@@ -64,11 +64,11 @@ def _said(text: str, templates: Iterable[str]) -> bool:
 
 
 def _filled(template: str, text: str, *, everywhere: bool = False) -> bool:
-    """Return whether a text is a template with something filled in; `everywhere`: all of it is a command."""
+    """Return whether `text` is `template` with its placeholders filled in; `everywhere`: the template is a command."""
     if len(text) > _LONGEST:
         return False
     position = done = 0
-    wants: tuple[int, bool] | None = None  # where the value before the next literal begins, whether it must be a word
+    wants: tuple[int, bool] | None = None  # start of the value before the next literal, whether it must be a word
     for match in [*_PLACEHOLDER.finditer(template), None]:
         literal = template[done : match.start() if match else len(template)]
         if match is None and wants is not None:
@@ -82,7 +82,7 @@ def _filled(template: str, text: str, *, everywhere: bool = False) -> bool:
         if wants is not None and text.endswith("ssh ", 0, wants[0]) and not HOST.fullmatch(text, wants[0], at):
             return False
         if wants is not None and not wants[1] and "`" in text[wants[0] : at]:
-            return False  # it would begin a command where the rule has none
+            return False  # the value would begin a command where the rule has none
         position = at + len(literal)
         if match is not None:
             done = match.end()

@@ -1,4 +1,4 @@
-"""Read a log of any size in blocks that overlap, so that nothing is lost between two of them."""
+"""Read a log of any size in overlapping blocks, so that a message across two blocks is not lost."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -8,46 +8,46 @@ from typing import BinaryIO
 from hackathon.text.files import read_data
 
 SIZE = 1 << 20
-"""Bytes that are read at once: they and what is made of them fit a processor's cache."""
+"""Bytes per read: the block and what is derived from it fit into a processor's cache."""
 LINES = 16
-"""Lines around a place that belong to it at most."""
+"""Context lines on each side of a position, at most."""
 REACH = 32 * 1024
-"""Bytes around a place that belong to it at most, whatever the lines."""
+"""Context bytes on each side of a position, at most."""
 
 
 @dataclass
 class Block:
-    """A piece of a log."""
+    """A part of a log."""
 
     text: bytes
     base: int = 0
-    """Bytes of the log before it."""
+    """Offset of the block in the log."""
     done: int = 0
-    """Where places begin that no block before has looked at; the text before is there for what it tells about them."""
+    """Start of the positions that no earlier block has searched; the text before it is context."""
     end: int = 0
-    """Where the places end that this block looks at; the text behind is there for what it tells about them."""
+    """End of the positions that this block searches; the text after it is context."""
     lines_before: int = 0
-    """Line feeds of the log before it."""
+    """Line feeds in the log before the block."""
 
     @cached_property
     def lowered(self) -> bytes:
-        """The text in small letters (ASCII)."""
+        """The text in lower case (ASCII)."""
         return self.text.lower()
 
     @cached_property
     def decoded(self) -> str:
-        """The text as letters."""
+        """The text decoded from UTF-8."""
         return self.text.decode("utf-8", "replace")
 
     def line(self, position: int) -> int:
-        """Return the number of the line, from 1, in which a position lies."""
+        """Return the line number, from 1, of a position in the block."""
         return self.lines_before + self.text.count(b"\n", 0, position) + 1
 
 
 def read_blocks(stream: BinaryIO, size: int = SIZE) -> Iterator[Block]:
-    """Yield the blocks of a log: each place is looked at in exactly one, with up to LINES lines around it.
+    """Yield the blocks of a log. Each position is searched in exactly one, with up to LINES lines of context.
 
-    Holes of sparse files are no places: they are passed over, and nothing around a place reaches across one.
+    Holes of sparse files are skipped; no context reaches across a hole.
     """
     remaining, base, done, lines = b"", 0, 0, 0
     for start, read in read_data(stream, size):
@@ -68,7 +68,7 @@ def read_blocks(stream: BinaryIO, size: int = SIZE) -> Iterator[Block]:
 
 
 def _back(text: bytes, position: int) -> int:
-    """Return where the line LINES before a position begins, at most REACH bytes before it."""
+    """Return the start of the line that is LINES lines before a position, at most REACH bytes before it."""
     least = max(0, position - REACH)
     for _ in range(LINES + 1):
         newline = text.rfind(b"\n", least, position)

@@ -1,4 +1,4 @@
-"""What a tutor needs to look at a failure, in one small file: a run's records and the ends of its logs, scrubbed."""
+"""Pack what a tutor needs for a failure into one small file: a run's records and ends of logs, scrubbed."""
 
 import io
 import json
@@ -24,34 +24,34 @@ if TYPE_CHECKING:
     from hackathon.runs.directory import RunDirectory
 
 ENDINGS = (".tar.gz", ".tgz")
-"""Ends of a bundle's name: without one it may be a run's id that was meant."""
+"""Endings of a bundle's file name. A name without one may be a run's id given by mistake."""
 TOTAL = 24 << 20
-"""Bytes of all files together, before they are packed."""
+"""Bytes of all files together before compression."""
 LOG, RECORD = 256 << 10, 64 << 10
-"""Bytes of the end of a log and of another file that grows; smaller files are taken whole."""
+"""Bytes kept from the end of a log and of another growing file; smaller files are packed whole."""
 FILES = 600
-"""Files of one folder that are taken: of a thousand ranks the first ones."""
+"""Files packed per folder: with a thousand ranks, the first ones."""
 _FOLDERS = {"client": RECORD, "events": RECORD, "env": LOG, "claim": RECORD, "logs": LOG, "metrics": RECORD,
             "telemetry": RECORD, "data": RECORD}  # fmt: skip
-"""Folders of a run that are taken, and how much of each of their files."""
+"""Folder of a run → bytes kept from the end of each file in it."""
 
 
 @dataclass
 class Bundle:
-    """A bundle that was made."""
+    """A bundle that was written."""
 
     path: Path
     size: int = 0
     taken: list[str] = field(default_factory=list)
     """Names of the files in it."""
     left_out: list[tuple[str, str]] = field(default_factory=list)
-    """(name, why it is not there or not whole)."""
+    """(name, why the file is missing or shortened)."""
 
 
 def bundle_path(file: str, name: str) -> Path:
-    """Return where a bundle goes: the given file, else `<name>.tar.gz` here.
+    """Return the path for a bundle: `file`, or `<name>.tar.gz` in the current directory.
 
-    Raises RequestError for a name that does not end like one: it may be a run that was meant.
+    Raises RequestError for a file name without a bundle's ending: it may be a run's id.
     """
     if file and not file.endswith(ENDINGS):
         raise RequestError("diagnosis.bundle_name", name=file)
@@ -59,9 +59,9 @@ def bundle_path(file: str, name: str) -> Path:
 
 
 def bundle_run(run: "RunDirectory", diagnosis: "Diagnosis", path: Path) -> Bundle:
-    """Pack a run's request, job script, events, logs' ends, metrics' ends, environment, status and findings.
+    """Pack a run's request, job script, events, ends of logs and metrics, environment, status and findings.
 
-    The program's files, data and checkpoints are not taken. Raises RequestError when the file cannot be written.
+    The program's files, data and checkpoints are left out. Raises RequestError when the file cannot be written.
     """
     bundle = Bundle(path)
     texts = _made_texts(diagnosis)
@@ -70,7 +70,7 @@ def bundle_run(run: "RunDirectory", diagnosis: "Diagnosis", path: Path) -> Bundl
 
 
 def bundle_files(paths: Sequence[Path], names: Sequence[str], diagnosis: "Diagnosis", path: Path) -> Bundle:
-    """Pack the ends of logs, and the findings in them. Raises RequestError when the file cannot be written."""
+    """Pack the ends of logs and their findings. Raises RequestError when the file cannot be written."""
     bundle = Bundle(path)
     sources: list[tuple[str, Path, int]] = []
     for number, (named, name) in enumerate(zip(paths, names, strict=True)):
@@ -104,7 +104,7 @@ def _made_texts(diagnosis: "Diagnosis") -> dict[str, str]:
 
 
 def _of_run(run: Path, bundle: Bundle) -> list[tuple[str, Path, int]]:
-    """Return (name, file, bytes of its end to take) of what is taken from a run directory."""
+    """Return (name, file, bytes to keep from its end) of the files to pack from a run directory."""
     sources = []
     for entry in sorted(run.iterdir()):
         if entry.is_dir() and entry.name in _FOLDERS:
@@ -117,7 +117,7 @@ def _of_run(run: Path, bundle: Bundle) -> list[tuple[str, Path, int]]:
             bundle.left_out.append((f"{entry.name}/", message(f"diagnosis.{why}")))
         elif entry.is_file():
             sources.append((entry.name, entry, LOG))
-    # What is small and says most comes first, so that it is there when not all fits.
+    # Small and telling files come first, so that they are in the bundle when not everything fits.
     order = {name: number for number, name in enumerate(("client", "events", "env", "logs", "metrics"), 1)}
     return sorted(sources, key=lambda source: order.get(source[0].split("/")[0], 9 if "/" in source[0] else 0))
 
@@ -147,7 +147,7 @@ def _packed(
 def _texts(
     bundle: Bundle, texts: Mapping[str, str], sources: Sequence[tuple[str, Path, int]]
 ) -> Iterator[tuple[str, str, float]]:
-    """Yield (name, text, time of the file) of what goes in; note what does not."""
+    """Yield (name, text, modification time) of the files to pack; note the others in `bundle.left_out`."""
     for name, text in texts.items():
         yield name, text, time.time()
     total = 0
@@ -167,7 +167,7 @@ def _texts(
             bundle.left_out.append((name, message("diagnosis.left_binary")))
             continue
         if size > most:
-            # A line whose beginning is cut off may have lost the word that says that it is a secret.
+            # A line that lost its beginning may have lost the word that marks a secret.
             data = data[data.find(b"\n") + 1 :] if b"\n" in data else b""
             why = message("diagnosis.left_beginning", kept=format_size(len(data)), size=format_size(size))
             bundle.left_out.append((name, why))
@@ -183,7 +183,7 @@ def _add(archive: tarfile.TarFile, name: str, text: str, moment: float) -> None:
 
 
 def _owners(run: Path) -> set[str]:
-    """Return the name of who owns a run, and what its home is called."""
+    """Return the run owner's user name and the name of their home folder."""
     try:
         entry = pwd.getpwuid(run.stat().st_uid)
     except (KeyError, OSError):

@@ -1,4 +1,4 @@
-"""The cause that was found for a run, kept in its folder, so that `status` and the board need not look again."""
+"""Store the cause found for a run in its folder, so that `status` and the board do not diagnose it again."""
 
 import contextlib
 import re
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
 _PROGRAM = re.compile(r"[^/\s:]{1,100}:\d{1,7}")
 FACT = "diagnosis"
-"""`client/diagnosis.json`: for each language the cause, made by the run's owner once the run is over for good."""
+"""`client/diagnosis.json`: language → cause. The run's owner writes it once the run's state is final."""
 
 
 def kept(run: RunDirectory) -> Finding | None:
-    """Return the cause that was found for a run and kept, None when there is none. One small read.
+    """Return the stored cause of a run, None when there is none. Reads one small file.
 
-    Of somebody else's run only what a rule would say is taken: it is shown, and pasted, as this toolkit's own advice.
+    A cause in another user's run must match a rule: it is displayed, and pasted, as this toolkit's advice.
     """
     value = run.client(FACT)
     own = not value or run.owned()
@@ -40,14 +40,14 @@ def _believed(finding: dict[str, Any]) -> bool:
 
 
 def looked_at(run: RunDirectory) -> bool:
-    """Return whether a run was diagnosed in the current language, with or without a cause."""
+    """Return whether a diagnosis in the current language is stored, with or without a cause."""
     return language() in run.client(FACT)
 
 
 def keep(run: RunDirectory, diagnosis: "Diagnosis") -> None:
-    """Write down the cause of a run that is over for good, if it is the user's own; a full disk loses only this.
+    """Store the cause of the user's own run once its state is final. Errors such as a full disk are ignored.
 
-    Not while files of the run could not be read: what is written down is not looked for again.
+    Nothing is stored while files of the run are unreadable: a stored diagnosis is never repeated.
     """
     status = diagnosis.status
     if status is None or not status.sealed or diagnosis.unread or not run.owned():

@@ -1,8 +1,8 @@
-"""The command with which a person looks whether a cause is the right one: safe to paste, whatever stood in the log.
+"""Fill a rule's check command with values from a log so that it is safe to paste.
 
-A value is quoted for the shell, and quotes hold only where the placeholder is a word of its own: not inside other
-quotes, not in `$(…)`, not where a word is a command or code. Elsewhere, and where a value could be read as an option,
-there is no check: none is better than one that runs what a stranger wrote.
+Values are quoted for the shell. Quotes protect only where the placeholder is a word of its own: not inside other quotes
+or `$(…)`, and not where a word is a command or code. Elsewhere, and for values that look like an option, there is no
+check: no command is better than one that runs text from a stranger's log.
 """
 
 import re
@@ -15,7 +15,7 @@ from hackathon.diagnosis.facts import NOT_KNOWN
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 _ENDS = " \t;|&"
 HOST = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]*")
-"""What may stand behind `ssh`."""
+"""Host names allowed after `ssh`."""
 _LONGEST = 1000
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 _RUNS_WORDS = frozenset({
@@ -23,11 +23,11 @@ _RUNS_WORDS = frozenset({
     "gawk", "if", "ksh", "mpirun", "nice", "nohup", "parallel", "perl", "python3", "ruby", "sed", "sh", "source",
     "srun", "su", "sudo", "then", "time", "timeout", "trap", "until", "watch", "while", "xargs", "zsh",
 })  # fmt: skip
-"""Commands, and words of the shell, behind which a word may be a program, a command or code."""
+"""Commands and shell words after which a word may be a program, a command or code."""
 
 
 def check_command(check: str, values: Mapping[str, str]) -> str:
-    """Return a rule's check with its placeholders filled in and quoted; empty where that cannot be done safely."""
+    """Return a rule's check with quoted values; empty where quoting is not safe."""
     placeholders = _places(check)
     if not placeholders:
         return check
@@ -39,19 +39,19 @@ def check_command(check: str, values: Mapping[str, str]) -> str:
         if value in ("", NOT_KNOWN) or value.startswith("-") or not value.isprintable() or len(value) > _LONGEST:
             return ""
         if check[:start].endswith("ssh ") and not HOST.fullmatch(value):
-            return ""  # it may meet a shell again, in the ProxyCommand of who pastes it
+            return ""  # the user's ssh configuration may pass the name to a shell, as in ProxyCommand
         command += check[done:start] + shlex.quote(value)
         done = end
     return command + check[done:]
 
 
 def misplaced(check: str) -> list[str]:
-    """Return the names of the placeholders that are no words of their own, so that no quoting makes them safe."""
+    """Return the names of the placeholders that are not words of their own: quoting cannot protect them."""
     return [name for _, _, name, alone in _places(check) if not alone]
 
 
 def quoted_in_commands(text: str, values: Mapping[str, str]) -> str:
-    """Return prose with its placeholders filled in, quoted for the shell where they stand in a command."""
+    """Return prose with its placeholders filled in; values inside commands are quoted for the shell."""
 
     def replaced(match: re.Match[str]) -> str:
         value = values.get(match[1], NOT_KNOWN)
@@ -61,7 +61,7 @@ def quoted_in_commands(text: str, values: Mapping[str, str]) -> str:
 
 
 def in_command(before: str) -> bool:
-    """Return whether what comes behind this text belongs to a command: in backticks, or behind `hackathon VERB`."""
+    """Return whether text after `before` belongs to a command: in backticks, or after `hackathon VERB`."""
     return before.count("`") % 2 == 1 or bool(re.search(r"\bhackathon [a-z]+(?: [\w{}=<>./-]+)* $", before, re.ASCII))
 
 
@@ -77,7 +77,7 @@ def _places(check: str) -> list[tuple[int, int, str, bool]]:
 
 
 def _is_argument(before: str) -> bool:
-    """Return whether a word behind this text is a plain argument of a command."""
+    """Return whether a word after `before` is a plain argument of a command."""
     begin = _begin_of_command(before)
     if begin is None:
         return False
@@ -87,12 +87,12 @@ def _is_argument(before: str) -> bool:
     if not words or words[0] in _RUNS_WORDS or words[-1][-1] in "<>":
         return False
     if words[0] == "ssh":
-        return len(words) == 1  # all that follows the host is a command there
+        return len(words) == 1  # everything after the host is a command on that host
     return words[0] != "python" or words[1:2] == ["-m"]
 
 
 def _begin_of_command(before: str) -> int | None:
-    """Return where a text's last command begins; None inside quotes, substitutions, comments, here documents."""
+    """Return where the last command of a text begins; None inside quotes, substitutions, comments, here documents."""
     begin, quote, index = 0, "", 0
     while index < len(before):
         letter = before[index]
@@ -106,7 +106,7 @@ def _begin_of_command(before: str) -> int | None:
         elif letter == "\\":
             index += 1
         elif letter in "`(){}" or before.startswith("<<", index):
-            return None  # a substitution or a group may have ended: it is not worth knowing
+            return None  # a substitution or a group may have ended; assume the worst
         elif letter == "#" and (index == 0 or before[index - 1] in _ENDS):
             return None
         elif letter in ";|&\n":

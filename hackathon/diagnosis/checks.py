@@ -1,4 +1,4 @@
-"""All checks that a rule's `fact` can name. The modules with checks are imported here and nowhere else."""
+"""All checks that a rule's `fact` can name. Only this file imports the modules with checks."""
 
 import hackathon.diagnosis.exit_checks as exit_checks
 import hackathon.diagnosis.source_checks as source_checks
@@ -7,10 +7,10 @@ from hackathon.diagnosis.hangs import meeting
 from hackathon.diagnosis.silent import data, devices, exceptions, numerics, training, worlds
 
 MODULES = (exit_checks, source_checks, meeting, data, devices, exceptions, numerics, training, worlds)
-"""Modules that register their checks in FACTS when they are imported."""
+"""Modules that register their checks in FACTS on import."""
 
 OF_LOGS = ("log:exception", "log:hang", "log:hang-gloo", "log:hang-horovod", "log:hang-nccl", "log:hang-stacks")
-"""Names of what only all logs together tell: the exception of a last traceback, and who is missing in a hang."""
+"""Facts that need all logs together: the exception of a last traceback, the missing rank of a hang."""
 
 
 def find_check(name: str) -> Check | None:

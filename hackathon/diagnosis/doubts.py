@@ -1,7 +1,7 @@
-"""Doubts about the result of a run that succeeded, from its own records: what no line of its logs says.
+"""Find reasons to doubt the result of a successful run in its own records.
 
-The checks are those of the rules `silent-*` with the limits that these rules are shipped with (a test compares them);
-rules of a project do not count here, so that everybody who looks at a result sees the same doubts.
+The checks and limits are those of the shipped rules `silent-*` (a test compares them). A project's rules are ignored
+here, so that everybody sees the same doubts about a result.
 """
 
 from collections.abc import Mapping
@@ -33,25 +33,22 @@ BY_TEXT = {
 }
 """Rule about a program's text → (id, kind) of the doubt."""
 APART = {"": worlds.several_worlds, "launched": worlds.own_launcher, "spawned": worlds.own_ranks}
-"""Kind of the doubt `several-worlds` → what shows it."""
+"""Kind of the doubt `several-worlds` → the check that finds it."""
 RECORDED = {
     "no-group": ("no-group", "recorded"),
     "small-world": ("several-worlds", "recorded"),
     "no-collective": ("no-group", "silent"),
 }
-"""How the ranks are apart, as their recorders saw → (id, kind) of the doubt."""
+"""Kind of `worlds.Apart` → (id, kind) of the doubt."""
 SLOW_START, FEW, SHIFT = 0.8, 4, 0.02
-"""A first value below this share of the others' median is warm-up; of so many values at least; share by which it moves
-a mean."""
+"""Share of the others' median below which a first value is warm-up; values needed; share by which a mean moves."""
 
 
 def judge(run: Path, record: RunRecord, numbers: Numbers, meters: MeterFiles | None = None) -> RunJudgement:
-    """Return what makes the result of a successful run doubtful; `numbers`: its final ones.
+    """Return the doubts about a successful run; `numbers`: its final numbers; `meters`: files that are already read.
 
-    `meters`: the Meters' files where others read them, too.
-
-    Only what can be shown counts: a run whose records do not tell is not doubted. Files that are missing, half-written
-    or malformed show nothing. One exception: a rank's log that was longer when the rank ended.
+    A doubt needs evidence: missing, half-written or malformed records raise none. The one exception is a rank's log
+    that is shorter now than when the rank ended.
     """
     facts = RunFacts(run, record=record, meters=meters)
     work = training.samples_per_step(facts) or work_of_step(facts.recordings, record.processes)
@@ -83,7 +80,7 @@ def _identical(facts: RunFacts) -> list[Doubt]:
 
 
 def _log_cut(facts: RunFacts) -> list[Doubt]:
-    """The log of a rank has lost something since the rank ended, and with it perhaps what another doubt needs."""
+    """Report a rank's log that is shorter than when the rank ended: lines that another check needs may be lost."""
     for rank, events in sorted(facts.rank_events.items()):
         name = f"logs/rank-{rank}.log"
         ended = [event["log_bytes"] for event in events if isinstance(event.get("log_bytes"), int)]
@@ -107,7 +104,7 @@ def _bad_loss(facts: RunFacts) -> list[Doubt]:
 
 
 def _contradicted(numbers: Numbers) -> list[Doubt]:
-    """The recorder counted another throughput than the program printed."""
+    """Report a recorded throughput that differs from the printed one."""
     printed, recorded = numbers.value, numbers.recorded.get(numbers.metric)
     if not contradicts(numbers.metric, printed, recorded):
         return []
@@ -127,7 +124,7 @@ def _check_failed(record: RunRecord, numbers: Numbers) -> list[Doubt]:
 
 
 def _recorded(facts: RunFacts) -> list[Doubt]:
-    """The recorders saw that the ranks exchange nothing."""
+    """Report ranks that exchange nothing, according to their recorders."""
     observed = worlds.apart(facts)
     if observed is None:
         return []
@@ -136,7 +133,7 @@ def _recorded(facts: RunFacts) -> list[Doubt]:
 
 
 def _apart(facts: RunFacts) -> list[Doubt]:
-    """The ranks do not work together, by the program's text; what the recorders saw counts more."""
+    """Report ranks that do not work together, by the program's text, unless their recorders saw that they do."""
     if worlds.meets(facts):
         return []
     for kind, check in APART.items():
@@ -146,9 +143,9 @@ def _apart(facts: RunFacts) -> list[Doubt]:
 
 
 def _by_text(facts: RunFacts, doubted: set[str], work: float | None) -> list[Doubt]:
-    """The text of the program says that its ranks train each for itself, with the same data, or share one batch.
+    """Report programs whose ranks train separately, read the same data or split one batch, by their text.
 
-    A batch that is shared is no doubt where the samples of a step are known: then the study is strong scaling.
+    A split batch is not a doubt if the samples of a step are known: the study is then strong scaling.
     """
     if doubted & {"identical-ranks", "several-worlds", "no-group"}:
         return []
@@ -168,7 +165,7 @@ def _by_text(facts: RunFacts, doubted: set[str], work: float | None) -> list[Dou
 
 
 def _warm_up(facts: RunFacts, record: RunRecord, numbers: Numbers) -> list[Doubt]:
-    """The metric is a mean over values of a log whose first one is far slower than the others."""
+    """Report a metric that is the mean of logged values whose first one is far slower than the others."""
     entry: Mapping[str, object] = record.metrics.get(numbers.metric, {})
     if entry.get("reduce") != "mean" or entry.get("skip_first") or not entry.get("pattern"):
         return []

@@ -1,4 +1,4 @@
-"""Look at logs and at a run's records with all rules, and tell what is wrong: the cause first."""
+"""Apply all rules to logs and to a run's records, and order what matches: the cause first."""
 
 import re
 import tempfile
@@ -27,16 +27,16 @@ from hackathon.runs.states import RunStatus
 from hackathon.schedulers.advice import commands_here
 
 TAIL, LEAST_TAIL, TAILS = 256 << 10, 32 << 10, 8 << 20
-"""Bytes at the end of a log that are read line by line: at most, at least, and of all logs together."""
+"""Bytes at the end of a log that are read line by line: at most, at least, and for all logs together."""
 LOOKED_AT = 200
-"""Places whose surroundings are read."""
+"""Matches whose surrounding lines are read."""
 TRACEBACKS = 200
-"""Tracebacks that are looked at, those of the first files."""
+"""Tracebacks that are examined, from the first files."""
 UNKNOWN = 8
-"""Lines that are shown of a failure that no rule knows."""
-# What tells that the kernel or the scheduler killed for memory.
+"""Lines listed for a failure without a matching rule."""
+# Messages of the kernel or the scheduler that a process was killed for memory.
 _MEMORY = re.compile(r"(?i)\boom\b|oom[-_]kill|out of memory|memory limit|job killed: mem")
-# They end a program and say nothing of a cause: somebody told it to end, or another program did fail.
+# They end a program without being a cause: the program was asked to stop, or another one failed.
 _NO_CAUSE = frozenset(
     {
         "KeyboardInterrupt",
@@ -50,31 +50,31 @@ _NO_CAUSE = frozenset(
 _FOLLOWING = frozenset(
     {"BrokenPipeError", "ConnectionResetError", "ConnectionRefusedError", "ConnectionError", "EOFError"}
 )
-# What a rank says that waited for another one and gave up: what it raises behind that comes from it.
+# Message of a rank that gave up waiting for another: its later exceptions follow from that.
 _GAVE_UP = re.compile(r"(?i)timed\s+out|time-?out|failed\s+to\s+pass\s+monitoredBarrier")
 
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """What was found in one run, or in files that belong together."""
+    """The diagnosis of one run, or of files that belong together."""
 
     findings: tuple[Finding, ...]
-    """The cause first; nothing when no rule holds."""
+    """The cause first; empty when no rule matches."""
     unknown: tuple[Evidence, ...] = ()
-    """Lines worth reading of a failure that no rule knows."""
+    """Lines worth reading when no rule matches the failure."""
     harmless: tuple[Finding, ...] = ()
-    """What looks bad in the logs and is not."""
+    """Messages that look bad but are harmless."""
     run: str = ""
     state: str = ""
     status: RunStatus | None = field(default=None, compare=False)
     slow: tuple[str, ...] = field(default=(), compare=False)
-    """Ids of rules that took too long and were given up."""
+    """Ids of rules that took too long and were stopped."""
     unread: tuple[str, ...] = field(default=(), compare=False)
-    """Files of the run that are there and could not be read now: what is in them may say more."""
+    """Files of the run that exist but could not be read; they may hold the cause."""
 
     @property
     def root(self) -> Finding | None:
-        """The cause; None when nothing that was found can be one."""
+        """The cause; None when no finding can be one."""
         first = self.findings[0] if self.findings else None
         return first if first is not None and first.level == "root" else None
 
@@ -86,7 +86,7 @@ def diagnose_run(
     rules: Sequence[Rule] | None = None,
     folders: Sequence[Path] = (),
 ) -> Diagnosis:
-    """Return the diagnosis of a run; `status` None: as the directory alone tells it."""
+    """Return the diagnosis of a run. Without `status`, the run's state is read from its directory."""
     if status is None:
         from hackathon.runs.status import status as states_of
 
@@ -103,7 +103,7 @@ def diagnose_files(
     rules: Sequence[Rule] | None = None,
     folders: Sequence[Path] = (),
 ) -> Diagnosis:
-    """Return the diagnosis of files that belong to one job; `names`: what evidence calls them."""
+    """Return the diagnosis of files that belong to one job; `names`: their names in the evidence."""
     names = [str(path) for path in paths] if names is None else names
     return _Examined(of_paths(paths, names), _rules(rules, folders), None).diagnosis()
 
@@ -117,7 +117,7 @@ def _rules(rules: Sequence[Rule] | None, folders: Sequence[Path]) -> Sequence[Ru
 
 
 class _Examined:
-    """One examination: files, and a run's facts if there is a run."""
+    """One examination of files and, for a run, its records."""
 
     def __init__(self, files: Sequence[LogFile], rules: Sequence[Rule], facts: RunFacts | None) -> None:
         self._files, self._rules, self._facts = files, rules, facts
@@ -128,8 +128,8 @@ class _Examined:
         self._slow: dict[str, None] = {}
 
     def diagnosis(self) -> Diagnosis:
-        """Return what is found."""
-        # with thousands of ranks the first places of each kind will do
+        """Return the diagnosis."""
+        # with thousands of ranks, the first matches of each level are enough
         matches = sorted(self._from_logs(), key=lambda match: LEVELS.index(match.rule.level))
         matches[:LOOKED_AT] = [self._looked_at(match) for match in matches[:LOOKED_AT]]
         matches += self._from_tracebacks(matches)
@@ -159,7 +159,7 @@ class _Examined:
         )
 
     def _worth_reading(self, findings: Sequence[Finding]) -> tuple[Evidence, ...]:
-        """Return lines to read when nothing that was found can be the cause of a failure."""
+        """Return lines to read when no finding can be the cause of a failure."""
         status = self._facts.status if self._facts is not None else None
         if any(finding.level in ("root", "likely") for finding in findings):
             return ()
@@ -177,7 +177,7 @@ class _Examined:
         matches = []
         hits = self._scanner.scan(self._files)
         self._slow |= self._scanner.limits.ended
-        # what one rule reads out of a line is true for the others that hold there
+        # a rank that one rule reads from a line holds for the other rules that match this line
         named = {hit.order: hit.values["rank"] for hit in hits if hit.values.get("rank")}
         for hit in hits:
             number, offset = hit.order
@@ -199,21 +199,24 @@ class _Examined:
         return matches
 
     def _attributed(self, evidence: Evidence, values: Mapping[str, str]) -> Evidence:
-        """Return the evidence with the rank that the message names, e.g. a launcher's, and that rank's host."""
+        """Return the evidence with the rank that the message names (e.g.
+
+        a launcher's message), and that rank's host.
+        """
         rank, host = evidence.rank, evidence.host
         if (named := values.get("rank") or "").isdecimal() and len(named) < 10:
             rank = int(named)
             host = "" if rank != evidence.rank else host
         first = self._facts.first_failure if self._facts is not None else None
         if rank is None and first is not None and first[1].get("signal") == KILL and _MEMORY.search(evidence.text):
-            rank = first[0]  # schedulers tell of memory by node, not by rank
+            rank = first[0]  # schedulers report memory by node, not by rank
         host = host or values.get("host") or ""
         if not host and rank is not None and self._facts is not None:
             host = self._facts.host_of.get(rank, "")
         return replace(evidence, rank=rank, host=host)
 
     def _looked_at(self, match: RulePlace) -> RulePlace:
-        """Return the place with what the lines around it tell."""
+        """Return the match, updated by the lines around it."""
         if match.rule.level == "benign" or match.evidence is None:
             return match
         around = look_around(self._files[match.file], match.offset, match.evidence)
@@ -223,7 +226,7 @@ class _Examined:
         return replace(match, weak=weak, far=around.far, time=around.time)
 
     def _matched(self, rule: Rule, text: str) -> int:
-        """Return the letters of a line that the longest of a rule's patterns holds."""
+        """Return the length of the longest match of a rule's patterns in a line."""
         searches = [self._found_in(text, rule, expression_of(pattern)) for pattern in rule.patterns]
         return max((match.end() - match.start() for match in searches if match), default=0)
 
@@ -231,7 +234,7 @@ class _Examined:
         return self._scanner.limits.within(rule, lambda: expression.search(text), None)
 
     def _again(self, match: RulePlace) -> bool:
-        """Return whether the same stands once more at the end, and the program did not go on after that."""
+        """Return whether the message appears again at the end and the program did not go on after that."""
         expressions = [expression_of(pattern) for pattern in match.rule.patterns]
         rank = match.evidence.rank if match.evidence is not None else None
         for line in reversed(self._ends[match.file].lines):
@@ -245,7 +248,7 @@ class _Examined:
         return False
 
     def _from_tracebacks(self, earlier: Sequence[RulePlace]) -> list[RulePlace]:
-        """Return places for the exceptions that ranks ended with: of the rules that know them, else the general one."""
+        """Return matches for the exceptions that ended ranks: of rules that match them, else of the general rule."""
         tracebacks = last_tracebacks(self._ends, self._files)[:TRACEBACKS]
         if not tracebacks:
             return []
@@ -274,7 +277,7 @@ class _Examined:
                 else traceback.lines[-1]
             )
             if line.offset < traceback.at and hit.rule.level != "root":
-                continue  # a source line of the stack has these words, not the exception
+                continue  # the words are in a source line of the stack, not in the exception
             named.add(number)
             matches.append(self._of_traceback(traceback, hit.rule, line.offset, hit.evidence.text, hit.values))
         if generic is None:
@@ -355,10 +358,10 @@ class _Examined:
 
 
 def _gave_up_before(traceback: Traceback, matches: Sequence[RulePlace], generic: str) -> bool:
-    """Return whether a rank had given up waiting for the others before it ended with an exception.
+    """Return whether a rank had given up waiting for the others before it raised an exception.
 
-    Then the exception is not why it waited. Places count whose rules name `generic` as a cause, the id of the rule for
-    exceptions; where ranks cannot be told apart, what stands above in the same file came before.
+    If so, the exception cannot be why the others wait. `generic`: id of the rule for exceptions; matches count whose
+    rules name it as a cause. Where ranks cannot be told apart, everything earlier in the same file counts.
     """
     return any(
         match.file == traceback.file

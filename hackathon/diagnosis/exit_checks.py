@@ -1,4 +1,4 @@
-"""Checks of how a run ended: the scheduler's word, refused submissions, signals and exit codes of ranks."""
+"""Checks of how a run ended: the scheduler's state, refused submissions, signals and exit codes of ranks."""
 
 import os
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ _CODES = (75, 78, 126, 127)
 
 
 def killed_ranks(facts: RunFacts) -> dict[int, bool]:
-    """Return rank → whether it had been told to end, for those that were killed or left no word of their end."""
+    """Return rank → whether it had been asked to stop, for ranks that were killed or did not record their end."""
     killed = {}
     for rank, listed in facts.rank_events.items():
         kinds = {event.get("event"): event for event in listed}
@@ -35,7 +35,7 @@ def _of_state(state: str) -> Check:
             return []
         first = facts.first_failure
         if state == states.OUT_OF_MEMORY and first is not None and first[1].get("signal") == KILL:
-            return [_of_rank(facts, first, {})]  # schedulers say which job, the ranks' records which rank
+            return [_of_rank(facts, first, {})]  # the scheduler names the job, the ranks' records name the rank
         values = _by(facts) if state == states.CANCELLED else still(facts) if state == states.TIMEOUT else {}
         return [FactHit(evidence=_of_scheduler(facts), values=values)]
 
@@ -73,14 +73,14 @@ def _of_code(code: int) -> Check:
 
 
 def _vanished(facts: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit]:
-    """A rank began and left no word of its end, while the job as a whole did end."""
+    """Report ranks that started and did not record their end, although the job itself ended."""
     first = facts.first_failure
     gone = first is not None and first[1].get("exit_code") is None
     return [_of_rank(facts, first, {})] if gone and first is not None else []
 
 
 def _of_whole_job(facts: RunFacts, name: str, value: int) -> bool:
-    """Return whether the job ended so by itself, before any rank could."""
+    """Return whether the job itself ended with this signal or exit code, before any rank did."""
     status = facts.status
     if status is None or status.state != states.FAILED or facts.first_failure is not None:
         return False
@@ -88,7 +88,7 @@ def _of_whole_job(facts: RunFacts, name: str, value: int) -> bool:
 
 
 def _of_rank(facts: RunFacts, failure: Failure, values: dict[str, str]) -> FactHit:
-    """Return the end of one rank, with its own log's name for the texts."""
+    """Return the end of one rank as a hit, with the name of its log."""
     rank, event = failure
     host = str(event.get("host") or facts.host_of.get(rank, ""))
     name = f"events/rank-{rank}.jsonl"
@@ -117,7 +117,7 @@ def _of_job(facts: RunFacts) -> Evidence:
 
 
 def _of_scheduler(facts: RunFacts) -> Evidence:
-    """Return the place where the scheduler's word is kept: the seal, or what it said last."""
+    """Return where the scheduler's last state is recorded: the seal, or its last report."""
     status = facts.status
     raw = " ".join(word for word in (status.raw, status.reason) if word) if status else ""
     name = "final.json" if status is not None and status.sealed else "client/seen.json"
@@ -138,11 +138,11 @@ def _by(facts: RunFacts) -> dict[str, str]:
 
 
 def _line_with(path: Path, text: str) -> int | None:
-    """Return the number of the last line that has a text, None when there is none."""
+    """Return the number of the last line that contains a text, None when there is none."""
     last = None
     try:
         with open_regular(path) as stream:
-            if os.fstat(stream.fileno()).st_size > LARGEST:  # one line of any length is read as a whole
+            if os.fstat(stream.fileno()).st_size > LARGEST:  # a single huge line would be read into memory
                 return None
             for number, line in enumerate(stream, 1):
                 if text.encode() in line:

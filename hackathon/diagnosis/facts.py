@@ -1,4 +1,4 @@
-"""What a run's own records say, as checks that a rule names: `fact: state:TIMEOUT`, `fact: silent:same-data`."""
+"""Checks of a run's own records that a rule names: `fact: state:TIMEOUT`, `fact: silent:same-data`."""
 
 import csv
 from collections.abc import Callable, Iterator, Mapping
@@ -25,7 +25,7 @@ from hackathon.text.messages import message
 from hackathon.text.units import format_size, format_walltime
 
 NOT_KNOWN = "?"
-"""What stands in a text for a number that nobody recorded."""
+"""Text for a number that was not recorded."""
 _OF_REQUEST = (
     "name", "recipe", "framework", "cluster", "scheduler", "queue", "group", "reservation", "nodes", "processes",
     "processes_per_node", "threads", "gpus_per_node", "launcher", "starter", "mpi", "mode",
@@ -33,21 +33,21 @@ _OF_REQUEST = (
 
 
 METRICS = 16 << 20
-"""Bytes of the Meters' files that are held, about; as objects they take ten times as much."""
+"""Bytes of the Meters' files in memory, about; as objects they take ten times as much."""
 LEAST = 2048
-"""Bytes of each end of a rank's file, however many ranks there are."""
+"""Bytes of each end of a rank's file that are read with any number of ranks."""
 TELEMETRY = 32 << 20
-"""Bytes of the tables of all hosts that are held, about."""
+"""Bytes of all hosts' telemetry tables in memory, about."""
 LONGEST_HEAD = 1000
-"""Bytes of a table's first line."""
+"""Bytes of a table's first line, at most."""
 RANKS = 64
-"""Ranks that are asked for their first step: all make it together."""
+"""Ranks whose first step is read: all ranks make it together."""
 
 
 class RunFacts:
-    """A run as the checks see it; every file is read when it is first asked for, and then kept.
+    """The records of a run. Each file is read on first use and cached.
 
-    `job_events`, `rank_events`, `metrics`, `telemetry` and `hosts` are of the newest attempt.
+    `job_events`, `rank_events`, `metrics`, `telemetry` and `hosts` belong to the newest attempt.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class RunFacts:
         record: RunRecord | None = None,
         meters: MeterFiles | None = None,
     ) -> None:
-        """`record`: the run's, where it was read before; `meters`: its Meters' files where others read them, too."""
+        """`record` and `meters`: the run's record and Meter files, when the caller has read them already."""
         self.run = RunDirectory(path, record)
         self.path = self.run.path
         self.status = status
@@ -66,38 +66,38 @@ class RunFacts:
 
     @cached_property
     def attempt(self) -> int:
-        """The newest attempt: a requeue raises it."""
+        """The newest attempt; each requeue adds one."""
         if self.status is not None:
             return self.status.attempt
         return max((_attempt(event) for event in written.job_events(self.path)), default=1)
 
     @cached_property
     def job_events(self) -> list[dict[str, Any]]:
-        """The job's events, in the order written."""
+        """The job's events in file order."""
         return [event for event in written.job_events(self.path) if _attempt(event) == self.attempt]
 
     @cached_property
     def rank_events(self) -> dict[int, list[dict[str, Any]]]:
-        """Rank → its events, in the order written."""
+        """Rank → its events in file order."""
         events = written.rank_events(self.path)
         return {rank: [event for event in listed if _attempt(event) == self.attempt] for rank, listed in events.items()}
 
     @cached_property
     def first_told(self) -> float | None:
-        """When the first rank was sent a signal from outside; None when none was."""
+        """Time of the first signal that a rank got from outside; None without one."""
         listed = (event for events in self.rank_events.values() for event in events if event.get("event") == "told")
         return min((moment for event in listed if (moment := moment_of(event.get("t"))) is not None), default=None)
 
     @cached_property
     def begun(self) -> float | None:
-        """When the first rank's process began; None when no rank told."""
+        """Start time of the first rank; None when no rank recorded it."""
         first = (moment_of(events[0].get("t")) for events in self.rank_events.values() if events)
         return min((moment for moment in first if moment is not None), default=None)
 
     def stepping_since(self, last: float) -> float | None:
-        """Return when the first step ended, as far as a recorder saw it before `last`, else `begun`.
+        """Return when the first step ended according to a recorder (before `last`), else `begun`.
 
-        What comes before (imports, a data set) may take far longer than the time between two lines of a training.
+        Imports and loading data may take far longer than the time between two lines of the training.
         """
         return min((moment for moment in self._first_steps if moment < last), default=self.begun)
 
@@ -107,16 +107,16 @@ class RunFacts:
         return [moment for moment in moments if moment is not None]
 
     def steps(self, rank: int) -> Mapping[str, Any]:
-        """Return what a rank's recorder wrote of its steps; empty when there is nothing that can be read."""
+        """Return the step times that a rank's recorder wrote; empty when they are missing or unreadable."""
         return self.run.files.json(_steps_file(rank))
 
     @cached_property
     def recordings(self) -> dict[int, RankRecording]:
-        """Rank → what its recorder counted; empty unless all ranks have one that measured steps."""
+        """Rank → the counts of its recorder; empty unless each rank has one with measured steps."""
         return recordings(self.path, self.record.processes)
 
     def steps_written(self, rank: int) -> float | None:
-        """Return when a rank's recorder wrote last; None when it did not."""
+        """Return when a rank's recorder last wrote; None when it did not."""
         try:
             return (self.path / _steps_file(rank)).lstat().st_mtime
         except OSError:
@@ -128,18 +128,18 @@ class RunFacts:
         return written.first_failure(self.path, self.attempt)
 
     def was_told(self, rank: int, signal: str = "") -> bool:
-        """Return whether a rank was sent a signal (`TERM`; empty: any) from outside before it ended."""
+        """Return whether a rank got a signal (`TERM`; empty: any) from outside before it ended."""
         events = (event for event in self.rank_events.get(rank, ()) if event.get("event") == "told")
         return any(not signal or event.get("signal") == signal for event in events)
 
     @property
     def failed_by_itself(self) -> bool:
-        """Whether the rank that failed first had not been told to end."""
+        """Whether the rank that failed first had not been asked to stop."""
         return self.first_failure is not None and not self.was_told(self.first_failure[0])
 
     @cached_property
     def host_of(self) -> dict[int, str]:
-        """Rank → its host, for the ranks that began."""
+        """Rank → its host, for the ranks that started."""
         return {
             rank: str(event["host"])
             for rank, listed in self.rank_events.items()
@@ -149,7 +149,7 @@ class RunFacts:
 
     @cached_property
     def ranks_on(self) -> dict[str, tuple[int, ...]]:
-        """Host → the ranks that began on it, in their order."""
+        """Host → its ranks in ascending order."""
         ranks_by_host: dict[str, list[int]] = {}
         for rank, host in sorted(self.host_of.items()):
             ranks_by_host.setdefault(host, []).append(rank)
@@ -157,10 +157,10 @@ class RunFacts:
 
     @cached_property
     def metrics(self) -> dict[int, list[dict[str, Any]]]:
-        """Rank → the lines that its Meter wrote; numbers that are not finite are strings, as they were written.
+        """Rank → the lines of its Meter; numbers that are not finite are strings, as in the file.
 
-        Of a long training the beginning and the end, METRICS bytes of all ranks together: the first line behind the
-        hole has `gap`.
+        Of a long training only the beginning and the end are read, METRICS bytes for all ranks together. The first line
+        after the gap has the key `gap`.
         """
         files = rank_files(self.path / "metrics", ".jsonl") if self._meters is None else self._meters.files
         most = min(METRICS // 16, max(LEAST, METRICS // (2 * max(1, len(files)))))
@@ -171,13 +171,13 @@ class RunFacts:
 
     @cached_property
     def telemetry(self) -> dict[str, list[dict[str, str]]]:
-        """Host → rows `t, kind, index, utilisation_percent, memory_mib, power_w` as text, in the order of time."""
+        """Host → rows `t, kind, index, utilisation_percent, memory_mib, power_w` as text, by time."""
         files = sorted((self.path / "telemetry").glob("*.csv"))
         return {path.stem: list(_rows(path, TELEMETRY // len(files))) for path in files}
 
     @cached_property
     def gpu_rows(self) -> dict[str, dict[int, list[tuple[float, float]]]]:
-        """Host → GPU → (utilisation in percent, memory in MiB) in the order of time, as nvidia-smi told."""
+        """Host → GPU → (utilisation in percent, memory in MiB) by time, from nvidia-smi."""
         gpus: dict[str, dict[int, list[tuple[float, float]]]] = {}
         for host, rows in self.telemetry.items():
             for row in rows:
@@ -189,17 +189,17 @@ class RunFacts:
 
     @cached_property
     def environments(self) -> dict[str, dict[str, Any]]:
-        """Host → what it runs with: `env/<host>.json` of the runtime."""
+        """Host → its environment: `env/<host>.json`, written by the runtime."""
         environments = {path.stem: read_json(path) for path in sorted((self.path / "env").glob("*.json"))}
         return {host: value for host, value in environments.items() if isinstance(value, dict)}
 
     @cached_property
     def numbers(self) -> dict[str, str]:
-        """The run's own numbers and names, to be filled in texts; `?` for what is not recorded."""
+        """The run's numbers and names for the placeholders of texts; `?` for missing values."""
         status, record = self.status, self.record
         values: dict[str, object] = {name: getattr(record, name) or None for name in _OF_REQUEST}
         if record.readable:
-            values["gpus_per_node"] = record.gpus_per_node  # machines without any have 0
+            values["gpus_per_node"] = record.gpus_per_node  # machines without GPUs have 0
         fields: dict[str, object] = {
             **values,
             "walltime": format_walltime(record.walltime) if record.walltime else None,
@@ -219,11 +219,11 @@ class RunFacts:
 
     @cached_property
     def commands(self) -> Mapping[str, str]:
-        """Commands of the run's scheduler that a person may type."""
+        """Commands of the run's scheduler that a person can type."""
         return commands_of(self.record.scheduler, self.record.dialect)
 
     def _most_memory(self) -> str:
-        """Return the most main memory that was in use on one of the hosts, as text; empty when it was not measured."""
+        """Return the highest main memory in use on a host, as text; empty when it was not measured."""
         used = [
             whole(row["memory_mib"])
             for rows in self.telemetry.values()
@@ -235,23 +235,23 @@ class RunFacts:
 
 @dataclass(frozen=True)
 class FactHit:
-    """One thing that a check found."""
+    """A single result of a check."""
 
     evidence: Evidence | None = None
-    """Where it stands; None for a fact that has no line."""
+    """Where it is recorded; None when no line shows it."""
     values: dict[str, str] = field(default_factory=dict)
-    """Further `{name}` for the rule's texts."""
+    """Further placeholders of the rule's texts."""
     ranks: tuple[int, ...] = ()
-    """The ranks that it is about."""
+    """The ranks concerned."""
     count: int = 1
-    """Places that show it."""
+    """Number of occurrences."""
 
 
 Check = Callable[[RunFacts, Mapping[str, float]], list[FactHit]]
-"""A check of a run with the rule's `thresholds`; it returns what it found, an empty list for nothing."""
+"""A check of a run with the rule's `thresholds`; returns an empty list when there is nothing to report."""
 
 FACTS: dict[str, Check] = {}
-"""Name of a rule's `fact` → its check. Modules `silent_*` add theirs when a name is first looked up."""
+"""Name of a rule's `fact` → its check. Modules add their checks on import; `checks.MODULES` lists them."""
 
 
 def fact(name: str) -> Callable[[Check], Check]:
@@ -265,7 +265,7 @@ def fact(name: str) -> Callable[[Check], Check]:
 
 
 def _both_ends(path: Path, most: int, meters: MeterFiles | None) -> Iterator[dict[str, Any]]:
-    """Yield the objects of a Meter's file; of one with more than 2 × `most` bytes the first and the last."""
+    """Yield the objects of a Meter's file; for a file above 2 × `most` bytes only the first and last ones."""
     stored = meters.objects(path, 2 * most) if meters is not None else None
     if stored is not None:
         yield from stored
@@ -294,7 +294,7 @@ def _attempt(line: Mapping[str, Any]) -> int:
 
 
 def _rows(path: Path, most: int) -> Iterator[dict[str, str]]:
-    """Yield the rows of a table; of one with more than `most` bytes the last ones, under its first line."""
+    """Yield the rows of a table; for a table above `most` bytes only the last ones."""
     try:
         with open_regular(path) as stream:
             size = stream.seek(0, 2)

@@ -1,4 +1,4 @@
-"""What a diagnosis finds: failures with their evidence, the root cause first."""
+"""The result of a diagnosis: failures with their evidence, the root cause first."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -7,20 +7,20 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Evidence:
-    """One place in a log, or in a run's records."""
+    """One line in a log or in a run's records."""
 
     file: str
-    """Path as it was given or, for a run, relative to the run's directory."""
+    """Path as the user gave it; for a run, relative to the run's directory."""
     line: int | None
-    """Line number from 1; None for a file that is no text, or a fact without a line."""
+    """Line number from 1; None for a binary file and for a fact without a line."""
     text: str
-    """The line without escape sequences and launcher's prefix, at most 500 letters."""
+    """The line without escape sequences and the launcher's prefix, at most 500 characters."""
     rank: int | None = None
-    """The rank that wrote it, where known."""
+    """The rank that wrote it, when known."""
     host: str = ""
-    """Its host, where known."""
+    """The rank's host, when known."""
     time: float | None = None
-    """When it was written, seconds since 1970, where known."""
+    """When it was written, in seconds since 1970, when known."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the evidence as JSON values."""
@@ -29,27 +29,27 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Finding:
-    """One diagnosed failure. Texts are in the language that was chosen when it was made."""
+    """One diagnosed failure. Texts are in the language that was current when it was created."""
 
     rule: str
     part: str
     level: str
-    """`root` for at most one finding: the cause. Others that may be causes too are `likely`."""
+    """`root` for at most one finding, the cause; `likely` for others that may be causes too."""
     message: str
-    """What it means, in one line."""
+    """The meaning in one line."""
     evidence: Evidence | None
     advice: str
     causes: tuple[tuple[str, str], ...] = ()
-    """(what may be wrong, command to see whether it is so or ""), the most frequent first."""
+    """(possible cause, command to check it or ""), the most frequent first."""
     references: tuple[str, ...] = ()
     ranks: tuple[int, ...] = ()
-    """All ranks that show it."""
+    """All ranks concerned."""
     count: int = 1
-    """Places that show it, at least."""
+    """Occurrences, at least."""
     program: str = ""
-    """`train.py:12`: the innermost line of the user's own code in the traceback that shows it; empty without one."""
+    """`train.py:12`: the innermost line of the user's code in the traceback; empty without a traceback."""
     said: Mapping[str, tuple[str, str]] = field(default_factory=dict, compare=False)
-    """Language → (message, advice), for what is kept and read by others; empty where no rule gave the texts."""
+    """Language → (message, advice), stored for other readers; empty when no rule supplied the texts."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the finding as JSON values."""

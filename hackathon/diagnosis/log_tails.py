@@ -1,4 +1,4 @@
-"""What stands around the places that rules found: the last tracebacks of each rank, and whether a program went on."""
+"""Read what surrounds the matches of rules: each rank's last traceback, and whether the program went on."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -11,20 +11,20 @@ from hackathon.logs.values import whole
 from hackathon.text.files import open_regular
 
 AFTER = 48 * 1024
-"""Bytes behind a place in which it is looked for signs that the program went on."""
+"""Bytes after a match that are searched for signs that the program went on."""
 MESSAGE = 12
-"""Lines of an exception's message that are taken to belong to it."""
+"""Lines that an exception's message may have."""
 FAR = 100
-"""Ordinary lines between a message and the end that make it no part of the end."""
+"""Ordinary lines after a message from which it is not part of the end."""
 _START = "Traceback (most recent call last)"
 _FRAME = re.compile(r"\s*File \"(?P<path>[^\"]+)\", line (?P<line>\d+)(?:, in (?P<where>.+))?")
-# Behind the frames the first line that is not indented is the exception.
+# The first unindented line after the frames is the exception.
 _EXCEPTION = re.compile(r"[A-Za-z_][\w.]*(?::(?:\s.*)?)?$")
-# Before a traceback: Python printed it and went on.
+# Lines before a traceback that Python printed without stopping.
 _IGNORED = ("Exception ignored in", "--- Logging error ---")
 _CHAIN = ("During handling of the above exception", "The above exception was the direct cause")
-# Behind an exception: what launchers, schedulers, shells, ChainerMN's hook (a box of stars) and the C++ runtime say of
-# the end is no part of its message.
+# Lines after an exception that are not part of its message: launchers, schedulers, shells, ChainerMN's hook (a box of
+# stars) and the C++ runtime report the end.
 _AT_END = re.compile(
     r"srun: |[a-z]+stepd[-:]|=>> [A-Z]+: |(?:mpirun|mpiexec|orterun|prterun)\b|-{60,}\s*$|\*{30,}\s*$"
     r"|=\s+BAD TERMINATION|Primary job\s+terminated|MPI_ABORT was invoked|application called MPI_Abort|Abort\(\d"
@@ -50,9 +50,9 @@ _PROGRESS = re.compile(
 _WARNING = re.compile(
     r"(?i)\bwarn(?:ing)?\b|\bW tensorflow/|\bretry(?:ing)?\b|\btry again\b|\bwill (?:re)?try\b|deprecat"
 )
-# NCCL calls every error a warning; Horovod warns of stalls that never end.
+# NCCL labels every error a warning; Horovod warns about stalls that never end.
 _NO_WARNING = re.compile(r"\bNCCL WARN\b|waiting for remainder of ranks|\bStalled\b|missing ranks")
-# Lines that belong to an end: dumps, stacks, rulers, what libraries print when they stop.
+# Lines that are part of an end: dumps, stacks, rulers, messages of libraries that stop.
 _BUSY = re.compile(
     r"(?i)^\s|^frame #|error|fail|abort|exception|traceback|fatal|signal|killed|terminat|timeout|timed out"
     r"|NCCL (?:INFO|WARN)|^\W*$|^\[?\w[\w.-]*:\d+:\d+|^=+|^-{3,}|NOTE"
@@ -61,26 +61,26 @@ _BUSY = re.compile(
 
 @dataclass(frozen=True)
 class TailLine:
-    """One line of a file's end."""
+    """One line at the end of a file."""
 
     offset: int
-    """Byte at which it begins."""
+    """Offset of its first byte."""
     read: Prefixed
 
 
 @dataclass(frozen=True)
 class Traceback:
-    """A Python traceback with all that is chained to it."""
+    """A Python traceback with all that are chained to it."""
 
     file: int
     """Index of its file."""
     rank: int | None
     begin: int
-    """Byte at which it begins."""
+    """Offset of its first byte."""
     end: int
-    """Byte behind the last line of the exception's message."""
+    """Offset after the exception's message."""
     at: int
-    """Byte at which the last exception's line begins."""
+    """Offset of the last exception's line."""
     exception: str
     """The last exception's line: name and text."""
     place: str = ""
@@ -88,7 +88,7 @@ class Traceback:
     host: str = ""
     time: float | None = None
     lines: tuple[TailLine, ...] = ()
-    """All its lines, without those of other ranks between them."""
+    """Its lines, without those of other ranks in between."""
 
     @property
     def name(self) -> str:
@@ -98,22 +98,22 @@ class Traceback:
 
 @dataclass
 class _Open:
-    """A traceback while it is read."""
+    """A traceback that is being read."""
 
     begin: int
     rank: int | None
     host: str
     time: float | None
     lines: int = 0
-    """Lines of the exception's message behind its first."""
+    """Lines of the exception's message after its first line."""
     at: int = 0
     end: int = 0
     exception: str = ""
     place: str = ""
     chained: bool = False
-    """Another traceback follows that goes with this one."""
+    """Another traceback follows that belongs to this one."""
     ignored: bool = False
-    """Python says that it ignored the exception."""
+    """Python printed that it ignored the exception."""
     taken: list[TailLine] = field(default_factory=list)
 
 
@@ -128,7 +128,7 @@ class End:
 
 
 def read_end(number: int, file: LogFile, tail: int) -> End:
-    """Return the lines in a file's last `tail` bytes with the tracebacks in them; an unreadable file has none."""
+    """Return the lines and tracebacks in a file's last `tail` bytes; an unreadable file has none."""
     try:
         with open_regular(file.path) as stream:
             size = stream.seek(0, 2)
@@ -138,7 +138,7 @@ def read_end(number: int, file: LogFile, tail: int) -> End:
     except OSError:
         return End(0, [], False)
     if start:
-        # what stands behind the hole of a sparse file begins there; else the first line is a part of one
+        # After the hole of a sparse file the first line is complete; otherwise it may be cut, so skip it.
         cut = len(raw) - len(raw.lstrip(b"\0")) or raw.find(b"\n") + 1
         raw, start = raw[cut:], start + cut
     lines, labelled = split(raw, start)
@@ -146,7 +146,7 @@ def read_end(number: int, file: LogFile, tail: int) -> End:
 
 
 def split(raw: bytes, start: int) -> tuple[list[TailLine], bool]:
-    """Return the lines of a piece of a file that begins at byte `start`, and whether a launcher labels them."""
+    """Return the lines of a part of a file from byte `start` on, and whether a launcher labels them."""
     parts = raw.split(b"\n")
     texts = [part.rpartition(b"\r")[2].decode("utf-8", "replace") for part in (line.rstrip(b"\r") for line in parts)]
     labelled = is_labelled(texts[:400])
@@ -158,7 +158,7 @@ def split(raw: bytes, start: int) -> tuple[list[TailLine], bool]:
 
 
 def _tracebacks(number: int, file: LogFile, lines: Iterable[TailLine]) -> list[Traceback]:
-    """Return all tracebacks, each rank's own lines taken together."""
+    """Return all tracebacks; each rank's lines are read separately."""
     tracebacks: list[Traceback] = []
     opened: dict[int | None, _Open] = {}
     announced: set[int | None] = set()
@@ -181,10 +181,10 @@ def _tracebacks(number: int, file: LogFile, lines: Iterable[TailLine]) -> list[T
 
 
 def alike(texts: Iterable[str]) -> int:
-    """Return how many lines are like the last one that tells of progress, but for their numbers; without any, like the
-    last one. What is said of the end is none.
+    """Count the lines that equal the last line of progress except for numbers; without progress, the last line.
 
-    By these the usual pause is known: hundreds of lines of a start say nothing of how long an epoch lasts.
+    Messages about the end do not count. The count gives the usual pause: hundreds of lines at the start of a program
+    say nothing about the length of an epoch.
     """
     lines = [
         line
@@ -202,18 +202,18 @@ def _shape(line: str) -> str:
 
 
 def is_own(path: str) -> bool:
-    """Return whether a file that Python names in a stack is the user's own code."""
+    """Return whether a file in a stack is the user's own code."""
     return not any(part in path for part in _NOT_OWN)
 
 
 def _takes(traceback: _Open, line: TailLine) -> bool:
-    """Add a line to a traceback of its rank; return False when it does not belong to it any more."""
+    """Add a line to the traceback of its rank; return False when the line ends the traceback."""
     text = line.read.text
     traceback.taken.append(line)
     behind = line.offset + len(text.encode("utf-8", "replace"))
     if not traceback.exception:
         if match := _FRAME.match(text):
-            # frames come from the outside in, so the last one of the user's own stays
+            # the innermost frame comes last, so the last one of the user's own code remains
             if is_own(match["path"]):
                 traceback.place = f"{match['path'].rpartition('/')[2]}:{match['line']}"
         elif _EXCEPTION.match(text.rstrip()):
@@ -257,20 +257,20 @@ def _closed(number: int, file: LogFile, traceback: _Open | None) -> list[Traceba
 
 @dataclass(frozen=True)
 class Around:
-    """What the lines behind a place tell."""
+    """What follows a match."""
 
     went_on: bool = False
-    """The program printed progress afterwards: the message did not end it."""
+    """The program printed progress afterwards: the message did not stop it."""
     far: bool = False
-    """Much else was printed between it and the end."""
+    """Many other lines were printed before the end."""
     time: float | None = None
-    """When it was written, from the place itself or the stamps next to it."""
+    """When it was written: by its own time stamp or the nearest one before it."""
     level: str = ""
     """The level that a logger gave the line: D, I, W, E, F or C."""
 
 
 def look_around(file: LogFile, offset: int, evidence: Evidence) -> Around:
-    """Return what stands behind byte `offset` of a file, of the same rank where ranks are told apart."""
+    """Return what follows byte `offset` of a file; only lines of the same rank where ranks are labelled."""
     before = 4096
     try:
         with open_regular(file.path) as stream:
@@ -295,12 +295,12 @@ def look_around(file: LogFile, offset: int, evidence: Evidence) -> Around:
 
 
 def is_warning(text: str, level: str = "") -> bool:
-    """Return whether a line calls itself a warning, or says that it tries again."""
+    """Return whether a line is a warning or announces a retry."""
     return (level == "W" or bool(_WARNING.search(text))) and not _NO_WARNING.search(text)
 
 
 def last_tracebacks(ends: Sequence[End], files: Sequence[LogFile]) -> list[Traceback]:
-    """Return the tracebacks that ranks ended with: the last of each rank, all where ranks cannot be told apart."""
+    """Return the tracebacks that ended ranks: the last of each rank, or all where ranks cannot be told apart."""
     last: dict[tuple[int, int | None, int], Traceback] = {}
     for number, end in enumerate(ends):
         for traceback in end.tracebacks:
@@ -319,9 +319,9 @@ _ENDED_RANK = re.compile(
 
 
 def first_told(ends: Iterable[End]) -> int | None:
-    """Return the rank that a launcher says failed first, None when none does.
+    """Return the rank that failed first according to a launcher, None without such a message.
 
-    Launchers that only list the ranks that failed list them as they see them: the first is taken.
+    Launchers without such a message list failed ranks as they notice them: the first in the list counts.
     """
     listed: int | None = None
     for end in ends:

@@ -1,7 +1,7 @@
-"""Say which of many literals stand in a block of bytes: Hyperscan, else Aho-Corasick, else Python's own search.
+"""Find which of many literals occur in a block of bytes: by Hyperscan, else Aho-Corasick, else Python's search.
 
-All three give the same answer; they differ in speed only. Hyperscan (https://intel.github.io/hyperscan) and
-ahocorasick_rs (https://github.com/G-Research/ahocorasick_rs) are imported when a search is made, not before.
+All three return the same; only their speed differs. Hyperscan (https://intel.github.io/hyperscan) and ahocorasick_rs
+(https://github.com/G-Research/ahocorasick_rs) are imported only when a search is created.
 """
 
 import hashlib
@@ -19,32 +19,31 @@ from hackathon.text.paths import user_cache
 ENGINES = ("hyperscan", "ahocorasick", "re")
 """Names of the searches, the fastest first."""
 SLOW_TO_MAKE = 200_000_000
-"""Bytes to read from which on the time to compile for Hyperscan is won back."""
+"""Bytes to read from which Hyperscan's compile time pays off."""
 WORTH_A_TABLE = 30_000_000
-"""Bytes to read from which on a full table for Aho-Corasick is won back: 0.2 s and 100 MB for twice the speed."""
+"""Bytes to read from which a full Aho-Corasick table pays off: it costs 0.2 s and 100 MB and is twice as fast."""
 MOST_IN_TABLE = 70_000
-"""Literals of which one is made."""
+"""Literals in a full table, at most."""
 KEPT = 20
-"""Compiled searches that the user's cache holds at most."""
+"""Compiled searches in the user's cache, at most."""
 
 
 class Matcher(Protocol):
-    """A search for the bodies (key: twice the index) and the torn forms (that plus one) of needles."""
+    """A search for needles. The key of a needle's body is twice its index, that of its torn form one more."""
 
     name: str
     enough: float
-    """Bytes to read from which on another one is worth its making."""
+    """Bytes to read from which another search is faster, its creation included."""
 
     def present(self, block: Block) -> Iterable[int]:
-        """Return the keys of what may stand in the block, each once, in no order."""
+        """Return the keys of the forms that may occur in the block, each once, in any order."""
 
 
 def make_matcher(needles: Sequence[Needle], engine: str | None = None, *, size: int = SLOW_TO_MAKE) -> Matcher:
-    """Return a search: the named one, or the fastest for `size` bytes that works here. Raises ImportError when the
-    named one does not.
+    """Return a search: the named one, or the fastest available one for `size` bytes. May raise ImportError.
 
-    Hyperscan takes seconds to compile what is not in the cache yet, so it is left out for little to read. A library
-    that is there but does not work on this processor counts as missing.
+    ImportError: the named search is not available. Hyperscan takes seconds to compile, unless its result is cached, so
+    it is not used for little data. A library that does not work on this processor counts as missing.
     """
     makers: dict[str, Callable[[Sequence[Needle]], Matcher]] = {
         "hyperscan": lambda needles: _Hyperscan(needles, from_cache=not engine and size < SLOW_TO_MAKE),
@@ -61,7 +60,7 @@ def make_matcher(needles: Sequence[Needle], engine: str | None = None, *, size: 
 
 
 class _Plain:
-    """One search after the other."""
+    """Search for one literal after another."""
 
     name = "re"
     enough: float = SLOW_TO_MAKE
@@ -87,7 +86,7 @@ class _AhoCorasick:
 
     def __init__(self, needles: Sequence[Needle], *, table: bool) -> None:
         library = importlib.import_module("ahocorasick_rs")
-        # one automaton knows only one kind of letters; what it finds too much is seen when the place is verified
+        # an automaton has one case rule for all literals; verification discards the extra matches
         self._folded = any(needle.folded for needle in needles)
         keys: dict[bytes, set[int]] = {}
         for index, needle in enumerate(needles):
@@ -110,13 +109,13 @@ class _AhoCorasick:
 
 
 class _Hyperscan:
-    """All literals and all torn forms in one database, kept in the user's cache in its compiled form."""
+    """All literals and all torn forms in one database, which the user's cache stores in compiled form."""
 
     name = "hyperscan"
     enough: float = math.inf
 
     def __init__(self, needles: Sequence[Needle], *, from_cache: bool = False) -> None:
-        """`from_cache`: take it from the cache only. Raises ImportError when it is not to be had."""
+        """`from_cache`: only load it from the cache. Raises ImportError when it is not available."""
         library: Any = importlib.import_module("hyperscan")
         once, caseless = library.HS_FLAG_SINGLEMATCH, library.HS_FLAG_CASELESS
         expressions: list[bytes] = []
@@ -147,12 +146,12 @@ class _Hyperscan:
     def _load(
         self, library: Any, expressions: list[bytes], flags: list[int], keys: list[int], *, from_cache: bool
     ) -> Any:
-        """Return the database: from the cache, else compiled and put there."""
+        """Return the database from the cache, else compile it and store it there."""
         described = repr((library.__version__, library.HS_MODE_BLOCK, expressions, flags, keys)).encode()
         try:
             file: Path | None = user_cache() / "rules" / f"{hashlib.sha256(described).hexdigest()}.hyperscan"
         except RuntimeError:
-            # nobody knows this user's home
+            # this user has no home folder
             file = None
         if file is not None and (database := _recall(library, file)) is not None:
             return database
@@ -174,7 +173,7 @@ def _recall(library: Any, file: Path) -> Any | None:
         database.scratch = library.Scratch(database)
         return database
     except (OSError, ValueError, library.HyperscanError):
-        # missing, damaged, or made for another processor
+        # missing, damaged, or compiled for another processor
         return None
 
 

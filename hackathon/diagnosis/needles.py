@@ -1,8 +1,8 @@
-"""From rules to byte strings that a fast search looks for: a place where one stands may be a place of the rule.
+"""Turn rules into byte strings for a fast search: where a string occurs, its rule may match.
 
-A message may be torn by a line end, a carriage return or a colour, also inside a word, and launchers put their prefix
-between the pieces. So each literal is looked for in two ways: its body, which is all of it but the first letters (a
-tear in those does no harm), and its head up to any letter where a tear follows.
+A line end, a carriage return or a colour code may tear a message, even inside a word, and launchers put their prefix
+between the parts. So each literal is searched for in two forms: its body (all but the first characters, in which a tear
+does no harm), and its head, of any length, followed by a tear.
 """
 
 import re
@@ -14,18 +14,17 @@ from hackathon.config.literals import PatternError, analysed, compiled
 from hackathon.config.rule import Pattern, Rule
 
 SHORTEST_HEAD, LONGEST_HEAD = 4, 8
-"""Bytes of a literal in which a tear is found by what follows, and behind which by what comes before. Long heads are
-rarer in a log."""
+"""Lengths in bytes of a literal's head: a tear is searched for after it. Long heads are rarer in a log."""
 SHORTEST_BODY = 8
-"""Bytes that are left of a literal without its first letters, at least: fewer are too frequent in a log."""
+"""Shortest body in bytes: shorter ones are too frequent in a log."""
 LONGEST = 24
-"""Bytes of a literal that are looked for: its last ones, which say more than a module's name at the start."""
+"""Longest literal in bytes: the last bytes of it are more specific than a module's name at its start."""
 TORN_FROM = SHORTEST_HEAD - 1 + SHORTEST_BODY
-"""Bytes of a literal from which on it is looked for without its first letters."""
+"""Length in bytes from which a literal is searched for without its first characters."""
 NEAR = 2048
-"""Bytes before or after a tear in which the other half stands."""
+"""Bytes before or after a tear in which the other part must be."""
 NEXT = 6
-"""Letters of the other half that are looked for."""
+"""Characters of the other part that are compared."""
 _TEARS = (b"\n", b"\r", b"\x1b")
 _TEARS_AND_BLANKS = (*_TEARS, b" \n", b" \r", b" \x1b")
 _OTHER_SPACE = (b"\t", b"  ", b" \t")
@@ -34,19 +33,19 @@ _OTHER_SPACE_EXPRESSION = rb"(?:\t|\ [\ \t])"
 
 @dataclass
 class WantedPattern:
-    """A pattern of a rule, to verify a place with."""
+    """A pattern of a rule that verifies a match."""
 
     rule: int
     """Index of its rule."""
     pattern: Pattern
     wide: bool
-    """Whether it can run over anything: then only a long line counts as wrapped."""
+    """Whether it can match across anything: then only a long line counts as wrapped."""
     leading: bool = False
     """Whether many lines can be searched for it at once."""
 
     @cached_property
     def expression(self) -> re.Pattern[str]:
-        """The expression, compiled when it is first needed: most rules are never met."""
+        """The compiled expression. It is compiled on first use, because most rules never match."""
         return expression_of(self.pattern)
 
 
@@ -55,21 +54,21 @@ class Needle:
     """A literal to search for."""
 
     literal: bytes
-    """Single spaces stand for white space; small letters when `folded`."""
+    """Single spaces stand for any white space; lower case when `folded`."""
     folded: bool
-    """Whether capitals do not matter."""
+    """Whether case is ignored."""
     wanted: list[WantedPattern] = field(default_factory=list)
     """The patterns whose matches contain it."""
 
     @cached_property
     def head(self) -> bytes:
-        """Its first letters."""
+        """Its first characters."""
         most = len(self.literal) - SHORTEST_BODY + 1
         return self.literal[: max(SHORTEST_HEAD, min(LONGEST_HEAD, most))]
 
     @cached_property
     def body(self) -> bytes:
-        """What stands in one piece unless the message is torn behind its first letters."""
+        """The part that is in one piece unless the message is torn after its head."""
         if len(self.literal) < TORN_FROM:
             return self.literal
         # a space where the head ends may be the tear itself
@@ -77,7 +76,7 @@ class Needle:
 
     @cached_property
     def early_spaces(self) -> list[bytes]:
-        """Beginnings of the literal up to a space within its head: other white space may stand there."""
+        """Beginnings of the literal up to a space within its head: the log may have other white space there."""
         return [
             self.literal[:length]
             for length in range(SHORTEST_HEAD, min(len(self.head), len(self.literal) - 1))
@@ -85,7 +84,7 @@ class Needle:
         ]
 
     def tails(self) -> Iterator[bytes]:
-        """Yield the beginnings of the literal, each with what tears it or with other white space than one space."""
+        """Yield the beginnings of the literal, each followed by a tear or by white space other than one space."""
         for start in self.early_spaces:
             yield from (start + space for space in _OTHER_SPACE)
         for length in range(len(self.head), len(self.literal)):
@@ -117,30 +116,30 @@ class Needle:
         return torn + ([(self.head, re.compile(self._behind_head))] if self._behind_head else [])
 
     def places(self, text: bytes, start: int, end: int) -> Iterator[int]:
-        """Yield where the body begins, from `start` on and before `end`, and the letters before it stand too."""
+        """Yield the offsets of the body from `start` to before `end` where the characters before it match too."""
         before = self.literal[: len(self.literal) - len(self.body)].rstrip()
         for at in _finds(self.body, text, start, end):
             if not before or _stands_before(before, text, at):
                 yield at
 
     def torn_places(self, text: bytes, start: int, end: int) -> Iterator[int]:
-        """Yield where a torn literal begins, from `start` on and before `end`, and its rest follows."""
+        """Yield the offsets of a torn literal from `start` to before `end` where the rest of it follows."""
         for beginning, behind in self._torn_after:
             for at in _finds(beginning, text, start, end):
                 match = behind.match(text, at + len(beginning))
                 if match:
-                    # the last byte, or two, are the tear
+                    # the last one or two bytes are the tear
                     torn = text[at : match.end()].rstrip(b" \t\r\n\x1b")
                     remaining = self.literal[len(torn) :].strip()[:NEXT]
                     if match[0][-1:] not in _TEARS:
-                        # where the white space is not single, it may not be so further on either
+                        # white space that is not a single space here may not be one further on either
                         remaining = remaining.split(b" ")[0]
                     if text.find(remaining, match.end() - 1, match.end() + NEAR) >= 0:
                         yield at
 
 
 def _stands_before(before: bytes, text: bytes, at: int) -> bool:
-    """Return whether the first letters of a literal stand before the rest of it, perhaps torn."""
+    """Return whether the first characters of a literal, perhaps torn, are before the rest of it."""
     position = at
     while position and text[position - 1] in b" \t":
         position -= 1
@@ -151,7 +150,7 @@ def _stands_before(before: bytes, text: bytes, at: int) -> bool:
         return True
     last = text[position - same - 1 : position - same]
     if last.isalnum() and last != b"m":
-        # no line begins here, and no launcher's prefix or colour (`\x1b[0m`) ends here
+        # neither a line start nor the end of a launcher's prefix or a colour (`\x1b[0m`)
         return False
     start = before[: len(before) - same].rstrip()
     region = text[max(0, position - NEAR) : position]
@@ -159,7 +158,7 @@ def _stands_before(before: bytes, text: bytes, at: int) -> bool:
 
 
 def _finds(literal: bytes, text: bytes, start: int, end: int) -> Iterator[int]:
-    """Yield where a literal begins, from `start` on and before `end`."""
+    """Yield the offsets of a literal from `start` to before `end`."""
     most = end + len(literal) - 1
     at = text.find(literal, start, most)
     while at >= 0:
@@ -168,7 +167,7 @@ def _finds(literal: bytes, text: bytes, start: int, end: int) -> Iterator[int]:
 
 
 def escaped(literal: bytes) -> bytes:
-    """Return a regular expression for exactly these bytes, for Python and for Hyperscan."""
+    """Return a regular expression for exactly these bytes, valid in Python and Hyperscan."""
     return b"".join(bytes([code]) if chr(code).isalnum() and code < 128 else b"\\x%02x" % code for code in literal)
 
 
@@ -180,7 +179,7 @@ def needles_of(rules: Sequence[Rule]) -> list[Needle]:
             try:
                 analysis = analysed(pattern.text, pattern.regex, pattern.ignore_case)
             except PatternError:
-                # a rule that was made without being checked: it finds nothing
+                # an unchecked rule with a wrong expression matches nothing
                 continue
             use = WantedPattern(index, pattern, analysis.wide, analysis.leading)
             for literal, folded in analysis.literals:
@@ -190,7 +189,7 @@ def needles_of(rules: Sequence[Rule]) -> list[Needle]:
 
 
 def _shortened(literal: bytes) -> bytes:
-    """Return the last words of a literal; a part of a word when its last word is too long."""
+    """Return the last words of a literal; part of a word when its last word is too long."""
     if len(literal) <= LONGEST:
         return literal
     last = literal[-LONGEST:]
@@ -199,5 +198,5 @@ def _shortened(literal: bytes) -> bytes:
 
 
 def expression_of(pattern: Pattern) -> re.Pattern[str]:
-    """Return the compiled expression of a pattern. Raises PatternError when it is none."""
+    """Return the compiled expression of a pattern. Raises PatternError when it is invalid."""
     return compiled(pattern.text, pattern.regex, pattern.ignore_case)

@@ -1,4 +1,4 @@
-"""Which of the things that were found is the cause: one table, without files."""
+"""Decide which finding is the cause. One table; no files are read."""
 
 import re
 from collections.abc import Sequence
@@ -11,16 +11,16 @@ _ENDINGS = frozenset({"state:TIMEOUT", "state:CANCELLED"})
 _ENDING_WORDS = re.compile(
     r"(?i)due to time limit|walltime|time limit|cancelled at|job killed: wall|jobstep.*cancelled"
 )
-# What shells and launchers print of a process that was killed: a rank, as they start nothing else.
+# Messages of shells and launchers about a killed process, which is a rank: they start nothing else.
 _KILLED = re.compile(r"line \d+:\s+\d+ Killed\b|: (?:行 \d+|\d+ 行): {1,4}\d+ 強制終了 |exited on signal 9 \(Killed\)")
-# Parts that the others stand on: what they say explains what is said above.
+# Parts below the others: their messages explain those of the parts above.
 _GROUND = ("scheduler", "hardware")
 _GENERIC = "log:exception"
 
 
 @dataclass(frozen=True)
 class RulePlace:
-    """One place where a rule holds, with all that decides how much it counts."""
+    """A match of a rule, with everything that decides its rank among the findings."""
 
     rule: Rule
     evidence: Evidence | None
@@ -32,7 +32,7 @@ class RulePlace:
     ranks: tuple[int, ...] = ()
     fact: bool = False
     exception: bool = False
-    """The program's last traceback ends with it."""
+    """It is the exception that ends the program's last traceback."""
     own_line: str = ""
     """`train.py:12`: the innermost line of the user's own code in that traceback."""
     weak: bool = False
@@ -43,43 +43,43 @@ class RulePlace:
     """It names the ranks that the others waited for."""
     time: float | None = None
     matched: int = 0
-    """Letters of the line that the rule's pattern holds: of two rules for one line the more exact one counts."""
+    """Characters that the rule's pattern matches: of two rules for one line, the more exact one counts."""
 
     @property
     def rank(self) -> int | None:
-        """The rank that it is about, where known."""
+        """The rank concerned, when known."""
         return self.evidence.rank if self.evidence is not None else None
 
     @property
     def ending(self) -> bool:
-        """Whether it says that a job was ended from outside while it ran: whatever kept it running is the cause."""
+        """Whether it reports that a job was stopped from outside: the cause is then what kept the job running."""
         text = self.evidence.text if self.evidence is not None else ""
         return self.rule.fact in _ENDINGS or (self.rule.part == "scheduler" and bool(_ENDING_WORDS.search(text)))
 
 
 @dataclass(frozen=True)
 class Circumstances:
-    """What is known of the run beside the places."""
+    """Facts about the run that are independent of the matches."""
 
     failed: bool = True
-    """It failed, or nobody knows."""
+    """It failed, or its result is unknown."""
     known_failed: bool = False
-    """It surely failed."""
+    """It certainly failed."""
     first_rank: int | None = None
     """The rank that failed first by itself."""
     ended: float | None = None
-    """When the job was told to end from outside."""
+    """When the job was stopped from outside."""
     by_itself: bool = False
     """A rank ended by itself before that."""
     put_down: frozenset[int] = frozenset()
-    """Ranks that were told to end because another one had failed, did not, and were killed."""
+    """Ranks that were asked to stop because another had failed, did not stop, and were killed."""
     only_put_down: bool = False
     """No other rank was killed."""
 
 
 @dataclass(frozen=True)
 class Ranked:
-    """All places of one rule, the best one first, and the level after ordering."""
+    """All matches of one rule, the best first, and the rule's level after ordering."""
 
     places: tuple[RulePlace, ...]
     level: str
@@ -87,19 +87,19 @@ class Ranked:
 
 
 WEAK = 80
-"""Bands from here on are not called a root cause: it is not certain that anything is wrong."""
+"""Bands from here on are not called a root cause: perhaps nothing is wrong."""
 NOT_A_CAUSE = 90
-"""Bands from here on are no causes."""
+"""Bands from here on are not causes."""
 CONSEQUENCE = 91
 
 
 def order(matches: Sequence[RulePlace], about: Circumstances) -> list[Ranked]:
-    """Return the rules that hold, the root cause first; benign ones are left out.
+    """Return the rules that match, the root cause first; benign ones are left out.
 
-    A consequence never stands before what it follows from: rules of the level `secondary`, and rules that name one of
-    the found ones in `follows`. Then: the scheduler's own facts; what the rank says that failed first; the exception
-    that a traceback ends with; what was written first. Warnings and messages after which the program went on count
-    less than a generic exception, which in turn counts less than anything that a rule knows.
+    Consequences come last: rules of the level `secondary`, and rules whose `follows` names another matching rule. The
+    others are ordered by: the scheduler's facts; messages of the rank that failed first; the exception that ends a
+    traceback; time. Warnings and messages after which the program went on come after a generic exception, which comes
+    after every specific rule.
     """
     counted = [match for match in matches if match.rule.level != "benign"]
     followers = _followers(counted)
@@ -124,13 +124,13 @@ def order(matches: Sequence[RulePlace], about: Circumstances) -> list[Ranked]:
     grouped: dict[str, list[tuple[tuple[float, ...], RulePlace]]] = {}
     for entry in keyed:
         grouped.setdefault(entry[1].rule.id, []).append(entry)
-    # a warning alone may mean nothing; where something did fail the best of them is the cause
+    # a warning alone may mean nothing; if something failed, the best warning is the cause
     failing = any(band == CONSEQUENCE and not match.weak for (band, *_), match in keyed) or about.known_failed
     ranked = []
     for number, listed in enumerate(grouped.values()):
         band = int(listed[0][0][0])
         if band >= NOT_A_CAUSE and not about.failed:
-            continue  # whatever it was, it did no harm
+            continue  # it did no harm
         certain = band < WEAK or failing
         level = "secondary" if band >= NOT_A_CAUSE else "root" if number == 0 and certain else "likely"
         ranked.append(Ranked(tuple(match for _, match in listed), level, band))
@@ -138,8 +138,8 @@ def order(matches: Sequence[RulePlace], about: Circumstances) -> list[Ranked]:
 
 
 def _followers(matches: Sequence[RulePlace]) -> set[str]:
-    """Return the ids of rules that are consequences: of their level, or because their cause was found in earnest."""
-    # an exception that no rule knows may itself come from another rank's end (`far`)
+    """Return the ids of rules that are consequences: by their level, or because a reliable match is their cause."""
+    # a generic exception with `far` may itself follow from another rank's end
     earnest = {
         match.rule.id
         for match in matches
@@ -155,7 +155,7 @@ def _followers(matches: Sequence[RulePlace]) -> set[str]:
 
 
 def _behind_follower(matches: Sequence[RulePlace], followers: set[str]) -> set[int]:
-    """Return the identities of places before which the same rank told of a consequence: they may be one themselves."""
+    """Return the `id()` of matches after a consequence on the same rank: they may be consequences too."""
     first: dict[tuple[int, int], int] = {}
     for match in matches:
         if match.rule.id in followers and match.rank is not None and match.file >= 0:
@@ -171,10 +171,10 @@ def _behind_follower(matches: Sequence[RulePlace], followers: set[str]) -> set[i
 def _key(
     match: RulePlace, about: Circumstances, *, follower: bool, behind: bool, timed: bool, ended: bool
 ) -> tuple[float, ...]:
-    """Return what places are compared by, the smallest first.
+    """Return the sort key of a match; the smallest key is the cause.
 
-    `behind`: behind a consequence on the same rank; `timed`: all places have a time; `ended`: its rank ended with an
-    exception that is no consequence, to which this place may have led.
+    `behind`: it comes after a consequence on the same rank. `timed`: all matches have a time. `ended`: its rank ended
+    with an exception that is not a consequence; this match may have led to it.
     """
     other_rank = about.first_rank is not None and match.rank is not None and match.rank != about.first_rank
     return (
@@ -193,13 +193,13 @@ def _key(
 
 
 def _band(match: RulePlace, about: Circumstances, follower: bool) -> int:
-    """Return how near to the cause a place is, 0 the nearest."""
+    """Return the distance of a match from the cause; 0 is the nearest."""
     if follower or _put_down(match, about):
         return CONSEQUENCE
     silent = match.rule.fact.startswith("silent:")
-    explains = match.rule.fact.startswith("source:")  # it is here only because it explains another place
+    explains = match.rule.fact.startswith("source:")  # it is listed only because it explains another match
     if not about.failed and not silent and not explains and match.rule.part != "numerics":
-        return NOT_A_CAUSE  # the run came to its end all the same
+        return NOT_A_CAUSE  # the run reached its end
     late = about.ended is not None and match.time is not None and match.time >= about.ended
     certain = match.rule.level == "root"
     if match.ending:
@@ -224,7 +224,7 @@ def _band(match: RulePlace, about: Circumstances, follower: bool) -> int:
 
 
 def _put_down(match: RulePlace, about: Circumstances) -> bool:
-    """Return whether a place tells of ranks that a launcher killed only because another rank had failed."""
+    """Return whether a match is about ranks that a launcher killed only because another rank had failed."""
     if match.evidence is None or not about.put_down or not _KILLED.search(match.evidence.text):
         return False
     return about.only_put_down if match.rank is None else match.rank in about.put_down

@@ -1,4 +1,4 @@
-"""A rule that holds as a finding: texts in the current language, with the run's own numbers filled in."""
+"""Turn a matching rule into a finding: texts in the current language, with the run's numbers filled in."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,10 @@ from hackathon.text.messages import LANGUAGES, language, localized, message, spe
 def finding_of(
     ranked: Ranked, files: Sequence[LogFile], numbers: Mapping[str, str], commands: Mapping[str, str]
 ) -> Finding:
-    """Return a rule's best place as a finding; `numbers`: of the run, by name; `commands`: of its scheduler."""
+    """Return the best match of a rule as a finding.
+
+    `numbers`: placeholder → value of the run. `commands`: those of its scheduler.
+    """
     best = ranked.places[0]
     evidence = best.evidence
     if evidence is not None and evidence.line is None and best.file >= 0:
@@ -61,7 +64,7 @@ def finding_of(
 
 
 def _title(best: RulePlace, values: Mapping[str, str]) -> str:
-    """Return what a rule says of its best place, in the current language."""
+    """Return the rule's title for its best match, in the current language."""
     text = quoted_in_commands(localized(best.rule.title), values)
     named = re.search(rf"(?<!\d){re.escape(values.get('missing', ''))}(?!\d)", text)
     if best.hang and not best.fact and not named:
@@ -73,7 +76,7 @@ def _title(best: RulePlace, values: Mapping[str, str]) -> str:
 
 
 def line_number(path: Path, offset: int) -> int | None:
-    """Return the number of the line that holds a byte, from 1."""
+    """Return the number, from 1, of the line that contains a byte."""
     try:
         return line_ends(path, offset) + 1
     except OSError:

@@ -1,4 +1,4 @@
-"""Time that the expressions of rules may take: one that does not end costs its rule, and not the diagnosis."""
+"""Limit the time of rules' expressions: a slow expression costs its rule, not the diagnosis."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -8,27 +8,27 @@ from hackathon.logs.patterns import has_endless_repeat
 from hackathon.logs.search_limit import SearchLimit, TooLongError
 
 EACH, ALL = 1.0, 6.0
-"""Seconds of processor time for one rule's expressions in one scan, and for those of all rules that need a limit."""
+"""Processor seconds per scan for one rule's expressions, and for those of all limited rules."""
 _Found = TypeVar("_Found")
 
 
 class RuleLimits:
-    """What the rules of one scan have used. Expressions without an endless repeat are not watched."""
+    """The time that rules have used in one scan. Expressions without an unbounded repeat are not limited."""
 
     def __init__(self) -> None:
         self._watched: dict[str, bool] = {}
-        """Rule's id → whether it needs a limit; looked at when it is first met, for most never are."""
+        """Rule's id → whether it needs a limit. Filled on first use, because most rules never match."""
         self.renew()
 
     def renew(self) -> None:
-        """Begin anew."""
+        """Reset the times for a new scan."""
         self._all = SearchLimit(ALL)
         self._each: dict[str, SearchLimit] = {}
         self.ended: dict[str, None] = {}
-        """Ids of the rules that took too long and are not looked for any more."""
+        """Ids of the rules that took too long and are no longer applied."""
 
     def within(self, rule: Rule, search: Callable[[], _Found], otherwise: _Found) -> _Found:
-        """Return what a search for a rule finds; `otherwise`, when the rule has no time left."""
+        """Return the result of a rule's search, or `otherwise` when the rule has used its time."""
         watched = self._watched.get(rule.id)
         if watched is None:
             watched = self._watched[rule.id] = _needs_limit(rule)

@@ -1,4 +1,4 @@
-"""Try rules on their own examples, and look whether everything that a shipped rule needs is there."""
+"""Test rules on their own examples, and check that shipped rules are complete."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,10 +25,10 @@ _Complaint = tuple[str, KeyPath, dict[str, str]]
 def check_files(
     paths: Sequence[Path], known_rules: Sequence[Rule] = (), *, strict: bool | None = None
 ) -> list[Problem]:
-    """Return what is wrong with files of rules: their keys and values, and what the rules make of their examples.
+    """Return the problems of rule files: keys, values, and the results of rules on their examples.
 
-    `known_rules`: the other rules, which a file's replace. `strict`: ask for what every shipped rule has (an example
-    with its source, another wording, texts in both languages); None: of shipped files only.
+    `known_rules`: the other rules; a file's rules replace those with the same id. `strict`: require what every shipped
+    rule has (an example with its source, another wording, texts in both languages); None: only of shipped files.
     """
     problems: list[Problem] = []
     together: list[Rule] = []
@@ -43,7 +43,7 @@ def check_files(
         own = {rule.id for rule in rules}
         candidates = sorted([*rules, *(rule for rule in known_rules if rule.id not in own)], key=lambda rule: rule.id)
         if candidates != together:
-            # making a search ready takes a while, and mostly all files are among the known ones
+            # preparing a scanner takes a while, and usually all files are among the known ones
             together, scanner = candidates, Scanner(candidates)
         complete = _is_shipped(path) if strict is None else strict
         for index, rule in enumerate(rules):
@@ -61,7 +61,7 @@ def _is_shipped(path: Path) -> bool:
 
 
 def where_of(path: Path, rule: str) -> int:
-    """Return the line of the file at which a rule begins; 1 when it is not there."""
+    """Return the line of the file at which a rule begins; 1 when it is not in the file."""
     document = read_yaml(path)
     listed = document.value.get("rules") if isinstance(document.value, dict) else None
     for index, entry in enumerate(listed if isinstance(listed, list) else []):
@@ -78,7 +78,7 @@ def _examples(rule: Rule) -> Iterator[tuple[KeyPath, Example]]:
 
 
 def _recognised(rule: Rule, scanner: Scanner) -> Iterator[_Complaint]:
-    """Yield the examples that the rule does not find, and those of harmless rules in which others see a failure."""
+    """Yield the examples that the rule misses, and those of harmless rules that another rule reports as a failure."""
     if not rule.patterns:
         return
     for path, example in _examples(rule):
@@ -91,7 +91,7 @@ def _recognised(rule: Rule, scanner: Scanner) -> Iterator[_Complaint]:
 
 
 def _texts(rule: Rule) -> Iterator[_Complaint]:
-    """Yield names in the texts of a rule with patterns that nothing fills in."""
+    """Yield unknown placeholders in the texts of a rule with patterns."""
     if not rule.patterns:
         return
     placeholders = {"rank", "host", *RunFacts(Path("/nonexistent")).numbers}
@@ -105,7 +105,7 @@ def _texts(rule: Rule) -> Iterator[_Complaint]:
 
 
 def _checks(rule: Rule) -> Iterator[_Complaint]:
-    """Yield placeholders in checks that no quoting makes safe: what stood in a log would be run."""
+    """Yield placeholders in checks that quoting cannot protect: the shell would run text from a log."""
     for number, cause in enumerate(rule.causes):
         for name in {name for form in every_form(cause.check) for name in misplaced(form)}:
             yield "rules.check_word", ("causes", number, "check"), {"name": name}

@@ -1,7 +1,7 @@
-"""Find the places in logs that rules name: fast over any size of file, with a bound on memory and on time.
+"""Find the matches of rules in logs: fast in files of any size, with bounds on memory and time.
 
-A search for literals (matcher) says what may be there; each such place is then verified with the rule's own expression
-on cleaned lines (window). What comes by the million is verified some hundred times and then counted.
+A search for literals (matcher) finds candidates; the rule's own expression then verifies each candidate on cleaned
+lines (window). A message with millions of occurrences is verified a few hundred times and then counted.
 """
 
 import functools
@@ -29,66 +29,66 @@ from hackathon.logs.prefixes import is_labelled
 from hackathon.text.files import open_regular
 
 RANKS = 64
-"""Ranks of one log of which each keeps its first place."""
+"""Ranks of one log whose first match is recorded separately."""
 LOOKED_AT = 200
-"""Places of one literal in one log that are verified, whatever they cost."""
+"""Candidates of one literal that are verified per log."""
 LOOKED_AT_MORE = 4
-"""Places of it in each further block that are verified."""
+"""Candidates of it that are verified in each further block."""
 
 
 @dataclass(frozen=True)
 class LogFile:
-    """A log to look in."""
+    """A log to search."""
 
     path: Path
     """The file; `-` is standard input."""
     name: str
-    """What evidence calls it."""
+    """Its name in evidence."""
     kind: Literal["rank", "job", "scheduler", "other"] = "other"
-    """Whose it is; rules that name where to look are looked for there, and all of them in `other`."""
+    """Its writer. A rule with `where` applies to these kinds and to `other`."""
     rank: int | None = None
-    """The only rank that writes it, where known."""
+    """Its only rank, if one rank writes it."""
     host: str = ""
-    """The only host that writes it, where known."""
+    """Its only host, if one host writes it."""
 
 
 @dataclass(frozen=True)
 class Hit:
-    """A rule that was found in a log, or in one rank's lines of a merged log."""
+    """A match of a rule in a log, or in one rank's lines of a merged log."""
 
     rule: Rule
     evidence: Evidence
-    """The first place."""
+    """The first occurrence."""
     values: dict[str, str]
-    """Named groups of the pattern at that place."""
+    """Named groups of the pattern at the first occurrence."""
     order: tuple[int, int]
-    """(index of the file, byte at which the line begins)"""
+    """(index of the file, offset of the line)"""
     count: int = 1
-    """Places, at least."""
+    """Occurrences, at least."""
 
 
 class Scanner:
-    """Rules made ready to be looked for in many logs."""
+    """Rules prepared for searching many logs."""
 
     def __init__(self, rules: Sequence[Rule], engine: str | None = None) -> None:
-        """`engine`: one of matcher.ENGINES; the fastest that works here when None. Raises ImportError."""
+        """`engine`: one of matcher.ENGINES; None: the fastest available. Raises ImportError."""
         self._rules = list(rules)
         self._unless = [_compiled(rule.unless) for rule in rules]
         self._needles = needles_of(rules)
         self.limits = RuleLimits()
-        """Which rules took too long in the last scan."""
+        """Rules that took too long in the last scan."""
         self._named = engine
         self._matcher: Matcher | None = make_matcher(self._needles, engine) if engine else None
 
     @property
     def engine(self) -> str:
-        """Name of the search that was used last; "" before the first time when none was named."""
+        """Name of the last search engine; "" before the first scan unless one was chosen."""
         return self._matcher.name if self._matcher else ""
 
     def scan(self, files: Sequence[LogFile], *, now: float | None = None, size: int = SIZE) -> list[Hit]:
-        """Return what is found, in the order of files and places; a file that cannot be read has nothing.
+        """Return the matches in the order of files and offsets; an unreadable file has none.
 
-        `now`: what time stamps without a year are near to. `size`: bytes that are read at once.
+        `now`: reference for time stamps without a year. `size`: bytes per read.
         """
         hits: list[Hit] = []
         self.limits.renew()
@@ -99,19 +99,19 @@ class Scanner:
                 with _opened(file.path) as stream:
                     self._read(stream, log, matcher, size)
             except OSError:
-                pass  # what was found before counts
+                pass  # earlier matches remain valid
             hits += log.hits()
         return sorted(hits, key=lambda hit: hit.order)
 
     def scan_text(self, text: str, name: str = "") -> list[Hit]:
-        """Return what is found in a text."""
+        """Return the matches in a text."""
         self.limits.renew()
         log = _Log(self._rules, self._unless, self.limits, LogFile(Path(name), name), 0, None)
         self._read(io.BytesIO(text.encode("utf-8", "surrogateescape")), log, self._prepared(len(text)), SIZE)
         return sorted(log.hits(), key=lambda hit: hit.order)
 
     def _prepared(self, size: int) -> Matcher:
-        """Return the search for so many bytes; a slower one that is there already is given up for much to read."""
+        """Return a search for so many bytes; replace a slower one if there is much to read."""
         if self._matcher is None or (size >= self._matcher.enough and not self._named):
             self._matcher = make_matcher(self._needles, self._named, size=size)
         return self._matcher
@@ -133,11 +133,11 @@ class Scanner:
 
 
 class RuleSet(tuple[Rule, ...]):
-    """Rules that are used more than once: making their scanner takes far longer than a small log."""
+    """Rules that are used repeatedly: preparing their scanner takes far longer than scanning a small log."""
 
     @functools.cached_property
     def scanner(self) -> Scanner:
-        """The scanner for those with patterns, made when it is first wanted."""
+        """The scanner of the rules with patterns, created on first use."""
         return Scanner([rule for rule in self if rule.patterns])
 
 
@@ -145,12 +145,12 @@ _LAST = threading.local()
 
 
 def rule_set(rules: Sequence[Rule]) -> RuleSet:
-    """Return the set of these rules; the same one, with its scanner, where this thread asked for equal ones last.
+    """Return the set of these rules; reuse this thread's last set, with its scanner, if its rules are equal.
 
-    A notebook, a site or a study that diagnoses run after run would make the same scanner each time. A scanner serves
-    one thread, so each has its own.
+    A notebook, a site or a study that diagnoses many runs would otherwise prepare the same scanner each time. A scanner
+    is not thread-safe, so each thread has its own.
     """
-    if isinstance(rules, RuleSet):  # whoever made it sees to it that one thread uses it
+    if isinstance(rules, RuleSet):  # the caller ensures that one thread uses it
         return rules
     last: RuleSet | None = getattr(_LAST, "rules", None)
     if last is None or last != tuple(rules):
@@ -159,22 +159,22 @@ def rule_set(rules: Sequence[Rule]) -> RuleSet:
 
 
 def scan(files: Sequence[LogFile], rules: Sequence[Rule], *, now: float | None = None) -> list[Hit]:
-    """Return the places of rules in logs: for each rule and log (and rank in a merged log) the first, and a count."""
+    """Return the matches of rules: the first one and a count for each rule and log (and rank of a merged log)."""
     return Scanner(rules).scan(files, now=now)
 
 
 @dataclass
 class _Found:
-    """A rule in one log."""
+    """The matches of a rule in one log."""
 
     places: dict[int | None, Hit] = field(default_factory=dict)
     counts: dict[int | None, int] = field(default_factory=dict)
     more: dict[int, int] = field(default_factory=dict)
-    """Key of a literal → places that were counted and not verified."""
+    """Key of a literal → candidates that were counted without verification."""
 
 
 class _Log:
-    """What was found in one log so far."""
+    """The matches in one log so far."""
 
     def __init__(
         self,
@@ -189,29 +189,29 @@ class _Log:
         self._file, self._number, self._now = file, number, now
         self._found: dict[int, _Found] = {}
         self._spent: dict[int, tuple[int, int]] = {}
-        """Key of a literal → (places that were verified, those that were good)."""
+        """Key of a literal → (candidates that were verified, those that matched)."""
         self._labelled: bool | None = None
         self._windows: dict[int, Window] = {}
         self._lines: set[tuple[int, int]] = set()
 
     def begin(self, block: Block) -> None:
-        """Go on with the next block."""
+        """Continue with the next block."""
         self._block = block
         self._windows = {}
-        # a message may begin in a line before the ones that this block looks at
+        # a message may begin in a line before this block's own positions
         self._lines = {line for line in self._lines if line[1] >= block.base}
         if self._labelled is None:
             self._labelled = is_labelled(clean(line) for line in block.text[: 1 << 16].splitlines())
 
     def wants(self, rule: int) -> bool:
-        """Return whether a rule is looked for in this log."""
+        """Return whether a rule applies to this log."""
         kinds = self._rules[rule].where
         return not kinds or self._file.kind == "other" or self._file.kind in kinds
 
     def look(
         self, key: int, needle: Needle, positions: Iterator[int], patterns: list[WantedPattern], text: bytes
     ) -> None:
-        """Verify the places of a literal in the present block."""
+        """Verify the candidates of a literal in the current block."""
         spent, good = self._spent.get(key, (0, 0))
         allowed = max(LOOKED_AT - spent, LOOKED_AT_MORE)
         for position in positions:
@@ -234,7 +234,7 @@ class _Log:
         *,
         sure: bool,
     ) -> None:
-        """Deal with places that are too many: count them for rules that are found, look briefly for the others."""
+        """Handle the remaining candidates: count those of rules that have matched, check the others briefly."""
         missing = [pattern for pattern in patterns if pattern.rule not in self._found]
         position = next(positions)
         if sure and key % 2 == 0:
@@ -261,7 +261,7 @@ class _Log:
         return self._limits.within(rule, lambda: pattern.expression.search(text) is not None, False)
 
     def _verify(self, pattern: WantedPattern, window: Window) -> bool:
-        """Look whether a pattern matches at a place, and note it."""
+        """Record a match of a pattern at a candidate; return whether there is one."""
         rule = self._rules[pattern.rule]
         match = self._limits.within(
             rule,
@@ -301,12 +301,12 @@ class _Log:
         matches.places[rank] = Hit(self._rules[rule], evidence, match.values, (self._number, offset))
 
     def hits(self) -> list[Hit]:
-        """Return what was found."""
+        """Return the matches."""
         hits = []
         for matches in self._found.values():
             counts = dict(matches.counts)
             first = min(matches.places, key=lambda rank: matches.places[rank].order)
-            # two literals of a rule may stand in the same lines: only the more frequent one is sure
+            # two literals of a rule may be in the same lines, so only the higher count is certain
             counts[first] += max(matches.more.values(), default=0)
             hits += [
                 Hit(hit.rule, hit.evidence, hit.values, hit.order, counts[rank]) for rank, hit in matches.places.items()
@@ -322,7 +322,7 @@ class _Log:
 
 
 def _compiled(patterns: Sequence[Pattern]) -> list[re.Pattern[str]]:
-    """Return the expressions of patterns; one that was never checked and is wrong finds nothing."""
+    """Return the compiled expressions; an unchecked wrong expression matches nothing."""
     expressions = []
     for pattern in patterns:
         try:

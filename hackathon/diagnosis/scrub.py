@@ -1,6 +1,6 @@
-"""Take secrets, home folders and user names out of a text before somebody else gets it.
+"""Remove secrets, home folders and user names from a text before others get it.
 
-Too much is taken rather than too little: a tutor can ask for a word, a published token has to be revoked.
+Rather too much is removed than too little: a tutor can ask for a missing word, but a published token must be revoked.
 """
 
 import os
@@ -11,25 +11,25 @@ from functools import lru_cache
 from hackathon.schedulers.foreign import ACCOUNTS
 
 REMOVED = "[removed]"
-"""What stands in a secret's place."""
+"""Replacement for a secret."""
 _KEY_REMOVED = f"{REMOVED} (private key)"
 LEAST = 6
-"""Letters of a secret in the environment that is looked for everywhere; a shorter one would hit ordinary words."""
+"""Shortest secret of the environment, in characters, that is removed everywhere: shorter ones are ordinary words."""
 
-# Only the end of a variable's name is looked for: what stands before it may have any length.
+# Only the end of a variable's name is tested; any prefix is allowed.
 _STRONG = (
     r"(?:secret|passw(?:or)?d|passphrase|passcode|credentials?|api[_-]?key|access[_-]?key|private[_-]?key|"
     r"auth[_-]?key|account[_-]?key|encryption[_-]?key|license[_-]?key|webhook|authorization|cookie|signature)"
     r"(?:[_-][A-Za-z0-9_-]{0,40})?"
 )
-# Words about text, not secrets: of tokenizers, and numbers of tokens.
+# Words about text, not secrets: tokenizers, and numbers of tokens.
 _WEAK = (
     r"(?<!pad_)(?<!eos_)(?<!bos_)(?<!unk_)(?<!cls_)(?<!sep_)(?<!mask_)(?<!per_)(?:token|(?<![a-z0-9])(?:pwd|auth|sig))"
 )
 _NAME = rf"(?:{_STRONG}|{_WEAK})"
 _HINTS = ("token", "secret", "pass", "credential", "key", "webhook", "auth", "cookie", "signature", "pwd", "sig",
           "bearer", "basic", "wandb", "mysql", "mariadb", "curl", "redis-cli")  # fmt: skip
-"""A line without any of these has no assignment and no header to look at."""
+"""A line without any of these contains no assignment or header to check."""
 _QUOTED = r"\"(?:[^\"\\\n]|\\.){0,8192}\"?|'(?:[^'\\\n]|\\.){0,8192}'?"
 _SCHEME = r"(?:bearer|basic|token|digest|negotiate|apikey) +"
 
@@ -44,7 +44,7 @@ _HEADER = re.compile(
     rf"(\"?'?\s{{0,4}}[:=,]\s{{0,4}}\"?'?)((?:{_SCHEME})?)[^\"'\n]{{1,8192}}"
 )
 _BEARER = re.compile(r"(?i)\b((?:bearer|basic) +)(?=[A-Za-z0-9._~+/-]*[\d=])[A-Za-z0-9._~+/=-]{8,}")
-# NAME=value at the start of a line, as `env` prints it: the value goes to the line's end.
+# NAME=value at the start of a line, as `env` prints it: the value ends with the line.
 _VARIABLE = re.compile(
     rf"(?i)\A((?:export |declare -x |setenv )?[A-Za-z0-9_]{{0,80}}?{_NAME}=)(?!\"|'|(?:true|false|none)\Z)[^\n]+"
 )
@@ -61,7 +61,7 @@ _TOOL = re.compile(
     r"\bredis-cli\b[^\n|;&]{0,400}?\s-a[ =]|"
     r"\bcurl\b[^\n|;&]{0,400}?\s(?:-u|-U|--user|--proxy-user)[ =]?[\"']?[^\s:\"']{1,80}:)([^\s\"']{2,512})"
 )
-"""Options of tools that everybody knows: `mysql -pPASSWORD`, `curl -u user:PASSWORD`, `redis-cli -a PASSWORD`."""
+"""Options of common tools: `mysql -pPASSWORD`, `curl -u user:PASSWORD`, `redis-cli -a PASSWORD`."""
 _URL_USER = re.compile(r"(?<=://)[^\s/@\"'<>]{1,512}(?=@)")
 _URL_HOOK = re.compile(
     r"(?i)((?:hooks\.slack\.com/(?:services|workflows|triggers)|/hooks|/api/webhooks|/webhookb2|/v1/spaces|"
@@ -90,23 +90,23 @@ _SECRET_NAME = re.compile(rf"(?i){_NAME}\Z")
 _KEY_NAME = re.compile(r"(?i)(?:\A|[_-])key\Z")
 _URL_PASSWORD = re.compile(r"(?<=://)[^\s/@:\"'<>]{0,200}:([^\s/@\"'<>]{1,512})(?=@)")
 _NOBODY = frozenset({"root", "user", "users", "nobody", "home", "admin", "work", "data", "test", *ACCOUNTS})
-"""User names that name nobody or are ordinary words: only their home folders go."""
+"""User names that do not identify anybody or are ordinary words: only their home folders are removed."""
 
 
 def scrub(text: str, users: Iterable[str] = ()) -> str:
-    """Return a text in which secrets are `[removed]`, home folders `~` and user names `user`.
+    """Return a text with secrets as `[removed]`, home folders as `~` and user names as `user`.
 
-    Secrets are known by the name they are assigned to, by the shape of a well-known service's token, by their place in
-    an address or header, and as values of such variables in this process's environment. Names: `users`, and who runs
-    this.
+    Secrets are recognised by the name before them, by the form of a well-known service's token, by their position in an
+    address or header, and as values of secret variables in this process's environment. User names: `users` and the
+    current user.
     """
     return _nameless(without_secrets(text), tuple(sorted({*users, *own_names()})))
 
 
 def without_secrets(text: str, own: Sequence[str] | None = None) -> str:
-    """Return a text in which secrets alone are `[removed]`, as `scrub` knows them.
+    """Return a text with only the secrets removed, by the same rules as `scrub`.
 
-    `own`: what `own_secrets` returned before, for who asks about thousands of texts.
+    `own`: an earlier result of `own_secrets`, for callers with thousands of texts.
     """
     for secret in own_secrets() if own is None else own:
         text = text.replace(secret, REMOVED)
@@ -116,17 +116,17 @@ def without_secrets(text: str, own: Sequence[str] | None = None) -> str:
 
 
 def is_secret(name: str) -> bool:
-    """Return whether a variable's name says that its value is a secret."""
+    """Return whether a variable's name marks its value as a secret."""
     return _SECRET_NAME.search(name) is not None
 
 
 def holds_secret(name: str, value: str) -> bool:
-    """Return whether a value is a secret by its name, or, under a name such as `wandb-key`, by its look as well."""
+    """Return whether a value is a secret by its name or, for a name such as `wandb-key`, also by its form."""
     return is_secret(name) or (_KEY_NAME.search(name) is not None and _looks_random(value))
 
 
 def learnable(values: Iterable[str]) -> set[str]:
-    """Return those of secret values that are looked for everywhere: no path, switch, number or short word is."""
+    """Return the secrets that are safe to remove everywhere: no paths, switches, numbers or short words."""
     return {
         value for value in values
         if len(value) >= LEAST and not _PLAIN.match(value) and sum(map(str.isalnum, value)) >= LEAST
@@ -134,7 +134,7 @@ def learnable(values: Iterable[str]) -> set[str]:
 
 
 def values_of_secrets(text: str) -> set[str]:
-    """Return values that stand under a secret's name in a text and do not look like words: secrets anywhere else."""
+    """Return values after a secret's name in a text that do not look like words: they are secrets everywhere."""
     secrets: set[str] = set()
     for line in text.split("\n"):
         lowered = line.lower()
@@ -148,7 +148,7 @@ def values_of_secrets(text: str) -> set[str]:
 
 
 def words_of_secrets(words: Sequence[object]) -> set[str]:
-    """Return the values of a command's options that are secrets: `--password X`, `--wandb-key=X`, `curl -u a:X`."""
+    """Return the secret values among a command's options: `--password X`, `--wandb-key=X`, `curl -u a:X`."""
     secrets: set[str] = set()
     for before, word in zip(("", *words), words, strict=False):
         if not isinstance(word, str):
@@ -164,13 +164,13 @@ def words_of_secrets(words: Sequence[object]) -> set[str]:
 
 
 def _looks_random(value: str, least: int = 16) -> bool:
-    """Return whether a value is long and has letters and digits, and nothing that code or a path has."""
+    """Return whether a value is long, has letters and digits, and has no characters of code or paths."""
     letters, digits = any(map(str.isalpha, value)), any(map(str.isdigit, value))
     return len(value) >= least and letters and digits and re.search(r"[\s(){}\[\]<>/,;$]|\w\.\w", value) is None
 
 
 def _without_keys(text: str) -> str:
-    """Return a text without private keys, those too of which the beginning or the end is missing."""
+    """Return a text without private keys, including keys without their beginning or end."""
     text = _KEY_BLOCK.sub(_KEY_REMOVED, text)
     while end := _KEY_END.search(text):
         lines = text[: end.start()].split("\n")
@@ -208,13 +208,13 @@ def _assigned(match: re.Match[str]) -> str:
 
 
 def own_secrets() -> tuple[str, ...]:
-    """Return the values of this process's environment that are secrets, the longest first."""
+    """Return the secret values of this process's environment, the longest first."""
     secrets = {value for name, value in os.environ.items() if len(value) >= LEAST and is_secret(name)}
     return _secrets(tuple(sorted(secrets)))
 
 
 _PLAIN = re.compile(r"[/~.$]|(?:true|false|\d{1,8})\Z", re.IGNORECASE)
-"""A path or a switch is no secret, though its variable is called so (SSH_AUTH_SOCK, XAUTHORITY, …_TOKEN_FILE)."""
+"""A path or a switch is not a secret, whatever its variable's name (SSH_AUTH_SOCK, XAUTHORITY, …_TOKEN_FILE)."""
 
 
 @lru_cache(maxsize=4)
@@ -223,13 +223,13 @@ def _secrets(values: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def own_names() -> set[str]:
-    """Return the names of who runs this."""
+    """Return the current user's names."""
     import pwd
 
     names = {os.environ.get("USER", ""), os.environ.get("LOGNAME", "")}
     try:
         names.add(pwd.getpwuid(os.getuid()).pw_name)
-    except KeyError:  # nobody knows this user's name
+    except KeyError:  # the user database has no name for this user
         pass
     return {name for name in names if name}
 
@@ -242,7 +242,7 @@ def _nameless(text: str, users: tuple[str, ...]) -> str:
     for user in sorted(users, key=len, reverse=True):
         if user in _NOBODY:
             continue
-        # In a path any name is a folder's; elsewhere a short one may be a word.
+        # in a path any name is a folder's; elsewhere a short one may be a word
         before = r"(?<![A-Za-z0-9_])" if len(user) >= 3 else r"(?<=/)"
         text = re.sub(rf"{before}{re.escape(user)}(?![A-Za-z0-9_])", "user", text)
     return text

@@ -1,4 +1,4 @@
-"""A diagnosis as lines for a terminal: consequences first, the cause last, where the eye is."""
+"""Print a diagnosis to a terminal: consequences first, the cause last, next to the prompt."""
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -10,17 +10,18 @@ if TYPE_CHECKING:
     from hackathon.diagnosis.findings import Evidence, Finding
 
 SHOWN = 4
-"""Findings beside the cause that are shown."""
+"""Findings printed besides the cause."""
 REFERENCES = 2
-"""Addresses that are shown with one finding."""
+"""Addresses printed per finding."""
 
 
 def lines_of(diagnosis: "Diagnosis", target: str, settings: str = "") -> Iterator[tuple[str, bool]]:
-    """Yield (line, whether it is a head) of a diagnosis; `target` is what its user calls it, `settings` what its study
-    varies.
+    """Yield (line, whether it is a heading) of a diagnosis.
+
+    `target`: the user's name for it. `settings`: what its study varies.
     """
     if diagnosis.run:
-        # without a cause it matters how it ended: which rank was the first, with which exit code
+        # without a cause, the first rank to fail and its exit code matter
         why = diagnosis.status.explanation if diagnosis.status and diagnosis.unknown and not diagnosis.root else ""
         parts = [diagnosis.run, f"[{settings}]" if settings else "", diagnosis.state, why]
         yield "  ".join(part for part in parts if part), True
@@ -46,7 +47,7 @@ def lines_of(diagnosis: "Diagnosis", target: str, settings: str = "") -> Iterato
 
 
 def cause_lines(root: "Finding") -> Iterator[tuple[str, bool]]:
-    """Yield (line, whether it is a head) of the cause: part, place, why, what to do, what to check."""
+    """Yield (line, whether it is a heading) of the cause: part, location, reason, advice, checks."""
     yield f"{message('diagnosis.cause', part=part_name(root.part))}: {root.message}", True
     if root.evidence is not None:
         yield f"  {message('diagnosis.where')}: {place(root.evidence, root.ranks, root.count)}", False
@@ -65,7 +66,7 @@ def cause_lines(root: "Finding") -> Iterator[tuple[str, bool]]:
 
 
 def place(evidence: "Evidence", ranks: Sequence[int] = (), count: int = 1) -> str:
-    """Return `file:line, rank 1, host`, with the other ranks and how often it was seen."""
+    """Return `file:line, rank 1, host`, with the other ranks and the number of occurrences."""
     parts = [evidence.file if evidence.line is None else f"{evidence.file}:{evidence.line}"]
     if len(ranks) > 1:
         parts.append(message("diagnosis.ranks", ranks=_ranges(ranks)))
@@ -79,7 +80,7 @@ def place(evidence: "Evidence", ranks: Sequence[int] = (), count: int = 1) -> st
 
 
 def part_name(part: str) -> str:
-    """Return what a part is called; one without a name as it is written."""
+    """Return the display name of a part; an unknown part is returned unchanged."""
     try:
         return message(f"diagnosis.part_{part}")
     except KeyError:
@@ -87,7 +88,7 @@ def part_name(part: str) -> str:
 
 
 def cause_sentence(part: str, rule: str, text: str, ended: str, program: str = "") -> str:
-    """Return a cause with its part in front of how a run `ended`; only that where the cause says the same."""
+    """Return a cause with its part, then how the run `ended`; only the latter if the cause says the same."""
     if rule.startswith("job-"):
         return ended
     about = "; ".join(clause for clause in (program if program not in text else "", ended) if clause)

@@ -1,7 +1,7 @@
-"""Checks of a run's own program, which lies in its folder `source`: what in its text may be the cause of a failure.
+"""Checks of a run's program in its folder `source`: code that may have caused a failure.
 
-A text alone proves nothing, since much in a program never runs: these count only together with a failure that
-they lead to, a rule that names theirs in `follows`.
+Code alone proves nothing, since much of a program never runs. These findings count only together with a failure that
+they explain: one whose rule names theirs in `follows`.
 """
 
 import re
@@ -19,20 +19,20 @@ from hackathon.text.files import open_regular
 
 PREFIX = "source:"
 RULES = ("own-address", "starts-own-ranks", "swallowed-exception")
-"""Rules about a program's text that explain failures; the facts are `source:<rule>`."""
+"""Rules about a program's text that explain failures; their facts are `source:<rule>`."""
 LONGEST = 4 << 20
-"""Bytes of a file in which the line is looked up."""
+"""Bytes of a file in which the line is searched."""
 _NUMBER = re.compile(r"(?<!\d)\d{4,5}(?!\d)")
 
 
 def of_program(rule: str) -> Check:
-    """Return the check for what one rule about training programs finds in the text of a run."""
+    """Return the check that applies one rule about training programs to the text of a run."""
 
     def check(facts: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit]:
         if facts.record.processes < 2 or facts.status is None:
             return []
         if facts.status.state == states.SUCCEEDED and rule != "starts-own-ranks":
-            return []  # what they lead to ends a job
+            return []  # the other rules explain only failures
         from hackathon.programs.training.files import told_by_text
         from hackathon.programs.training.situation import TrainingSituation
 
@@ -45,7 +45,7 @@ def of_program(rule: str) -> Check:
         for entry in start_of_run(facts).files:
             try:
                 findings = told_by_text(facts.run.source(), entry, (rule,), situation)
-            except HackathonError:  # its record cannot be read any more
+            except HackathonError:  # its record can no longer be read
                 return []
             hits += [_hit(facts, name, finding) for name, finding in findings]
         return hits
@@ -70,15 +70,15 @@ def _line(facts: RunFacts, name: str, number: int) -> str:
 
 
 def split(matches: Sequence[RulePlace]) -> tuple[list[RulePlace], list[RulePlace]]:
-    """Return the places that are not of a program's text, and those that are."""
+    """Split matches into those outside and those in a program's text."""
     texts = [match for match in matches if match.rule.fact.startswith(PREFIX)]
     return [match for match in matches if not match.rule.fact.startswith(PREFIX)], texts
 
 
 def that_explain(texts: Sequence[RulePlace], matches: Sequence[RulePlace]) -> list[RulePlace]:
-    """Return the places of a program's text that explain others.
+    """Return the matches in a program's text that explain other matches.
 
-    An address that may do no harm explains only a failure whose message names its port.
+    An address that may be harmless explains only a failure whose message names its port.
     """
     harmful = [match for match in matches if match.rule.level != "benign"]
     explaining: list[RulePlace] = []

@@ -1,4 +1,4 @@
-"""The files that a diagnosis reads: which of them belong to a run, and which rank wrote them."""
+"""Collect the files that a diagnosis reads, and the rank that wrote each of them."""
 
 import os
 import re
@@ -15,7 +15,7 @@ from hackathon.runs.study import Study, runs_of
 from hackathon.schedulers.foreign import OUTPUT
 
 MOST_FILES = 4000
-"""Files of a folder that are read; a folder that is no run may be anything."""
+"""Files of a folder that are read; a folder that is not a run may be anything."""
 TEXT = (".log", ".out", ".err", ".txt", ".stdout", ".stderr")
 # `rank-3.log`, `rank_3.out`, Open MPI's and horovodrun's `rank.3/stdout`, torchrun's `attempt_0/3/stderr.log`,
 # Slurm's `job-%t.out` as people name it
@@ -23,7 +23,7 @@ _RANK = re.compile(r"(?i)(?:rank|task|worker|proc)[._-]?(\d{1,6})(?!\d)|(?:^|/)(
 
 
 def of_run(facts: RunFacts) -> list[LogFile]:
-    """Return a run's files in the order in which they are read: scheduler, job, ranks, others."""
+    """Return a run's files in reading order: scheduler, job, ranks, others."""
     folder = facts.path / "logs"
     hosts = facts.host_of
     files = []
@@ -47,7 +47,7 @@ def of_run(facts: RunFacts) -> list[LogFile]:
 def runs_among(paths: Sequence[Path]) -> tuple[list[RunDirectory], list[Path]]:
     """Return the runs that paths name, and the other files and folders.
 
-    A study names the runs of its points, a project or its folder `runs` all that are in there.
+    A study stands for the runs of its points; a project or its folder `runs` for all its runs.
     """
     runs: dict[Path, RunDirectory] = {}
     files = []
@@ -70,7 +70,7 @@ def _runs_in(folder: Path) -> list[RunDirectory]:
 
 
 def of_paths(paths: Sequence[Path], names: Sequence[str]) -> list[LogFile]:
-    """Return files that somebody names, as the logs of one job; a folder stands for the text files in it."""
+    """Return files that the user names, as the logs of one job; a folder stands for its text files."""
     files = []
     for path, name in zip(paths, names, strict=True):
         if path.is_dir():
@@ -83,7 +83,7 @@ def of_paths(paths: Sequence[Path], names: Sequence[str]) -> list[LogFile]:
 
 
 def guarded_folder(path: Path) -> Path:
-    """Return a folder that somebody names: one of another account is read as a run is, without links out of it."""
+    """Return a folder that the user names. Another account's folder is read like a run, without links out of it."""
     try:
         own = path.stat().st_uid == os.geteuid()
     except OSError:
@@ -95,12 +95,12 @@ def guarded_folder(path: Path) -> Path:
 
 
 def _file(path: Path, name: str) -> LogFile:
-    # nobody knows what a file holds that somebody names: all rules are looked for in it
+    # the content of a file that the user names is unknown: all rules apply to it
     return LogFile(path, name, "other", _rank_in(name), "")
 
 
 def _rank_in(name: str) -> int | None:
-    """Return the rank that stands in a file's name or in its folder's, the last one there."""
+    """Return the rank in the name of a file or of its folder, the last one there."""
     numbers = [match[1] or match[2] for match in _RANK.finditer("/".join(Path(name).parts[-3:]))]
     return int(numbers[-1]) if numbers else None
 

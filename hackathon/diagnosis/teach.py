@@ -1,4 +1,4 @@
-"""Make a rule of a line that somebody recognised: what varies is generalised, then it is tried at once."""
+"""Make a rule from a line that somebody recognised: generalise its varying parts, then test the rule."""
 
 import contextlib
 import fcntl
@@ -26,15 +26,15 @@ from hackathon.text.files import write_whole
 from hackathon.text.messages import message
 
 FILE = "event.yaml"
-"""The file of rules that were made of lines, in `templates/rules`."""
+"""File in `templates/rules` for rules that were made from lines."""
 LETTERS = 10
-"""Letters that a pattern needs outside of what varies: fewer stand in many lines."""
+"""Characters that a pattern needs outside of its varying parts: fewer would match many lines."""
 LONGEST = 240
-"""Letters of a line that a pattern is made of: messages begin with what is stable."""
+"""Characters of a line that a pattern uses: messages begin with their stable part."""
 OFTEN, SHARE = 20, 0.2
-"""A line that comes oftener than this, in number and in share of its log, is how the program always talks."""
+"""A line above this count and this share of its log is normal output of the program."""
 WAIT = 20.0
-"""Seconds in which somebody else's addition to the same file is waited for."""
+"""Seconds to wait while another user adds a rule to the same file."""
 _HEADER = (
     "# Rules made by `hackathon rules add`. Change them as you like; `hackathon rules check` says whether they hold.\n"
 )
@@ -44,7 +44,7 @@ _VARIES = (
 )
 _BEFORE_HOSTS = frozenset({"on", "from", "at", "to", "host", "hosts", "node", "nodes", "between", "and", "with", "via"})
 _HOST = re.compile(r"[A-Za-z][\w.-]*\d[\w.-]*")
-# They come with every failure and name none.
+# These words accompany every failure and identify none.
 _WRAPPER = re.compile(
     r'Traceback \(most recent call last\)|^\s*File "[^"]*", line \d+|ChildFailedError|'
     r"^\s*(?:Killed|Aborted|Terminated)\s*$|exited (?:on|with)|non-zero (?:status|exit)|\bexit(?:ed)? (?:code|status)\b"
@@ -65,29 +65,29 @@ _PARTS: tuple[tuple[Part, str], ...] = (
 
 @dataclass(frozen=True)
 class TaughtLine:
-    """A line of a log, and what is known about it."""
+    """A line of a log, with its context."""
 
     path: Path
     number: int
     read: Prefixed
     raw: str
     lines: int
-    """Lines of the log."""
+    """Number of lines of the log."""
 
 
 @dataclass(frozen=True)
 class Taught:
-    """A rule that was made."""
+    """A new rule."""
 
     rule: Rule
     path: Path
-    """The file that it was written to."""
+    """The file that contains it."""
     text: str
-    """What was written."""
+    """The text that was added."""
 
 
 def place_of(path: Path, number: int) -> TaughtLine:
-    """Return a line of a file, from 1. Raises RequestError when there is no such line, or nothing in it."""
+    """Return a line of a file, from 1. Raises RequestError when the line does not exist or is empty."""
     splitter = Splitter(states=False)
     text = ""
     count = 0
@@ -112,9 +112,9 @@ def place_of(path: Path, number: int) -> TaughtLine:
 
 
 def pattern_of(text: str, names: Sequence[str] = ()) -> str:
-    """Return the regular expression for a line: numbers, paths, hexadecimal words and `names` may be others.
+    """Return a regular expression for a line. Numbers, paths, hexadecimal words and `names` match any others.
 
-    `names`: hosts and users. Secrets are left out as well. Raises RequestError for a line in which too little is left.
+    `names`: hosts and users. Secrets are left out as well. Raises RequestError when too little of the line remains.
     """
     head = _head(" ".join(text.split()))
     clean = set(scrub(head).split())
@@ -122,12 +122,12 @@ def pattern_of(text: str, names: Sequence[str] = ()) -> str:
         [*(rf"(?P<name{n}>\b{re.escape(name)}\b)" for n, name in enumerate(names) if len(name) > 1), _VARIES]
     )
     expression = re.compile(varying)
-    words = [word if word in clean else None for word in head.split(" ")]  # not what was scrubbed
+    words = [word if word in clean else None for word in head.split(" ")]  # a scrubbed word is replaced
     pieces = [
         r"\S+" if word is None else _generalised(word, expression, is_host=before in _BEFORE_HOSTS)
         for before, word in zip([None, *words], words, strict=False)
     ]
-    while pieces and pieces[-1] == r"\S+":  # what varies at the end says nothing
+    while pieces and pieces[-1] == r"\S+":  # a varying end carries no information
         pieces.pop()
     while pieces and pieces[0] == r"\S+":
         pieces.pop(0)
@@ -152,7 +152,7 @@ def make_rule(
     advice: str = "",
     hosts: Sequence[str] = (),
 ) -> Rule:
-    """Return a rule for a line. Raises RequestError when the line is too general, or when a rule knows it already."""
+    """Return a rule for a line. Raises RequestError when the line is too general or a rule matches it already."""
     text = line.read.text
     pattern = pattern_of(text, [*hosts, *([line.read.host] if line.read.host else []), *own_names()])
     for rule in known_rules:
@@ -172,9 +172,9 @@ def make_rule(
 
 
 def try_rule(rule: Rule, line: TaughtLine, healthy: Sequence[Path] = ()) -> int:
-    """Return how many places of the rule its own log has.
+    """Return how often the rule matches in its own log.
 
-    Raises RequestError when it does not find its line or hits too much: lines of a healthy log, or many of its own.
+    Raises RequestError when it misses its line, matches a healthy log, or matches its own log too often.
     """
     scanner = Scanner([rule])
     if not scanner.scan_text(line.raw + "\n"):
@@ -191,11 +191,11 @@ def try_rule(rule: Rule, line: TaughtLine, healthy: Sequence[Path] = ()) -> int:
 
 
 def write_rule(folder: Path, rule: Rule, known_rules: Sequence[Rule]) -> Taught:
-    """Add a rule to `event.yaml` of a folder. Two that add at once lose nothing.
+    """Add a rule to `event.yaml` in a folder; safe with concurrent writers.
 
-    Where the file is another user's and cannot be replaced (a folder with the sticky bit), the rule goes to
-    `event-<user>.yaml`. Raises RequestError when neither can be written, when the file that is there is broken, or when
-    somebody has added the same meanwhile.
+    If the file belongs to another user and cannot be replaced (a folder with the sticky bit), the rule goes to
+    `event-<user>.yaml`. Raises RequestError when neither is writable, when the existing file is broken, or when
+    somebody has added the same rule.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -208,7 +208,7 @@ def write_rule(folder: Path, rule: Rule, known_rules: Sequence[Rule]) -> Taught:
 
 
 def as_yaml(rule: Rule) -> str:
-    """Return a rule as an item of a list in YAML, indented by two; texts are in double quotes, as in JSON."""
+    """Return a rule as a YAML list item, indented by two; texts are in double quotes, as in JSON."""
     pattern, sample = rule.patterns[0], rule.sample
     lines = [
         f"  - id: {rule.id}", f"    part: {rule.part}", f"    level: {rule.level}", f"    title: {_quoted(rule.title)}",
@@ -221,7 +221,7 @@ def as_yaml(rule: Rule) -> str:
 
 
 def _added(path: Path, rule: Rule, known_rules: Sequence[Rule]) -> Taught:
-    """Replace a file of rules by one with another rule at its end; a file that would be wrong is not put there."""
+    """Replace a file of rules by one with another rule at its end, unless the new file would be invalid."""
     before = f"{_HEADER}rules:\n"
     present: list[Rule] = []
     if path.exists():
@@ -242,19 +242,19 @@ def _added(path: Path, rule: Rule, known_rules: Sequence[Rule]) -> Taught:
     trial = path.with_name(f".{path.name}.{os.uname().nodename}.{os.getpid()}.trial")
     try:
         write_whole(trial, content)
-        # of the others only the names are needed: making a search ready for all of them takes seconds
+        # only the names of the other rules are needed: preparing a search for them all takes seconds
         problems = check_files([trial], [replace(other, patterns=[]) for other in known_rules], strict=False)
     finally:
         trial.unlink(missing_ok=True)
     if problems:
         raise RequestError("rules.add_broken", path=path, problem=str(problems[0]).replace(trial.name, path.name))
     write_whole(path, content)
-    path.chmod(0o600 | path.parent.stat().st_mode & 0o044)  # others replace it, they do not write in it
+    path.chmod(0o600 | path.parent.stat().st_mode & 0o044)  # other users replace the file; they do not write into it
     return Taught(rule, path, text)
 
 
 def _replaceable(path: Path) -> bool:
-    """Return whether a file may be replaced by this user: in a folder with the sticky bit only one's own."""
+    """Return whether this user may replace a file: in a folder with the sticky bit only their own."""
     folder, user = path.parent.stat(), os.geteuid()
     if not folder.st_mode & 0o1000 or user in (0, folder.st_uid):
         return True
@@ -263,7 +263,7 @@ def _replaceable(path: Path) -> bool:
 
 @contextlib.contextmanager
 def _alone(folder: Path) -> Iterator[None]:
-    """Hold the folder's lock; where locks do not work (some parallel file systems) go on without it."""
+    """Hold the folder's lock; continue without it where locks do not work (some parallel file systems)."""
     path = folder / f".{FILE}.lock"
     try:
         descriptor = os.open(path, os.O_RDWR)
@@ -301,7 +301,7 @@ def _head(text: str) -> str:
 
 
 def _generalised(word: str, varying: re.Pattern[str], *, is_host: bool) -> str:
-    """Return the expression for a word; `is_host`: a name with a number in it is a host's."""
+    """Return the expression for a word; `is_host`: a name with a number is a host's."""
     host = _HOST.search(word) if is_host else None
     if host is not None:
         return re.escape(word[: host.start()]) + r"\S+" + re.escape(word[host.end() :])
@@ -332,7 +332,7 @@ def _part_of(text: str) -> Part:
 
 
 def _plain(text: str) -> str:
-    """Return a text without braces, in which names would be filled in."""
+    """Return a text without braces, which would be placeholders."""
     return text.replace("{", "(").replace("}", ")")
 
 

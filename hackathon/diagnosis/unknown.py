@@ -1,8 +1,8 @@
-"""What to read of a failure that no rule knows: the rarest lines before the first error.
+"""Choose lines to read for a failure without a matching rule: the rarest lines before the first error.
 
-What every rank prints, and prints again and again, is how the program always talks. What was said once, shortly before
-the end, is what somebody who knows the program wants to see. Numbers, paths, hosts and ranks are masked before lines
-are compared; nothing has to be learnt before.
+Lines that every rank prints repeatedly are normal output. A line that was printed once, shortly before the end, is what
+an expert wants to see. Numbers, paths, hosts and ranks are masked before lines are compared; no training data is
+needed.
 """
 
 import re
@@ -18,17 +18,17 @@ from hackathon.logs.prefixes import SAMPLE, is_labelled, read_prefix
 from hackathon.text.files import open_regular
 
 READ = 8 << 20
-"""Bytes of all logs together that are read."""
+"""Bytes read from all logs together."""
 LEAST, MOST = 32 << 10, 4 << 20
-"""Bytes of the end of one log that are read; of its beginning, an eighth of that."""
+"""Bytes read from the end of one log; an eighth of that from its beginning."""
 LETTERS = 500
-"""Letters of a line that are kept."""
+"""Characters of a line that are stored."""
 AFTER = 200
-"""Lines after the first error in which the words of the error itself are still looked for."""
+"""Lines after the first error that may still contain the text of the error itself."""
 WORDS = 5
-"""Lines after the first error that are shown at most: the end of a traceback, what the launcher says."""
+"""Lines after the first error that are listed at most: the end of a traceback, the launcher's message."""
 
-# How a failure reads where nothing else says that there was one: exceptions begin their line, names in quotes do not.
+# Error lines in logs without other evidence: exceptions begin their line, names in quotes do not count.
 _ERROR = re.compile(
     r"Traceback \(most recent call last\)|^\s*[\w.]*(?:Error|Exception|Interrupt)(?::|\s*$)|"
     r"\b(?:FATAL|CRITICAL|PANIC)\b|\b[Ff]atal error\b|^\s*[Ff]atal\b|Segmentation fault|[Cc]ore dumped|"
@@ -45,11 +45,11 @@ _MASK = re.compile(
 )
 _IGNORED = "Exception ignored in"
 _BAR = re.compile(r"\d+%\|")
-# What this toolkit's job script says of every job.
+# Lines that this toolkit's job script prints for every job.
 _OURS = re.compile(r"^hackathon: (?:ended with \d+$|.*: job \S+, attempt \d+, on )")
 
 
-# Digits are all the same before anything else is looked at: then a log has few different lines.
+# Digits are masked first: then a log has few different lines.
 _DIGITS = str.maketrans("123456789", "0" * 9)
 _HOLE = re.compile(rb"\0{4,}")
 _ZEROS = re.compile("0{2,}")
@@ -57,46 +57,46 @@ _ZEROS = re.compile("0{2,}")
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """Lines that say the same with other numbers."""
+    """Lines that are equal except for numbers."""
 
     mask: str
     error: bool
     dull: bool
-    """Nothing that somebody would read: a rule, a progress bar, numbers only."""
+    """Not worth reading: a rule, a progress bar, only numbers."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """One line of a log's part that was read."""
+    """A line of a log that was read."""
 
     number: int
-    """Which line of what was read."""
+    """Its index among the lines that were read."""
     offset: int
-    """Where the part that it is in begins, in bytes."""
+    """Offset of its part of the file, in bytes."""
     line: int
-    """Which line of that part, from 0."""
+    """Its line in that part, from 0."""
     text: str
     labelled: bool
     kind: _Kind
 
 
 def masked(text: str) -> str:
-    """Return a line with numbers, hexadecimal words and paths replaced, to compare it with others."""
+    """Return a line with numbers, hexadecimal words and paths masked, for comparisons."""
     return " ".join(_MASK.sub(_sign, text).split())
 
 
 def is_error(text: str) -> bool:
-    """Return whether a line reads like that of a failure."""
+    """Return whether a line looks like an error."""
     return _ERROR.search(text) is not None and _RESULT.search(text) is None
 
 
 def rarest(
     files: Sequence[LogFile], limit: int = 20, *, failed: bool = False, rank: int | None = None
 ) -> list[Evidence]:
-    """Return the lines most worth reading, in the order of files and lines: the rarest before each log's first error.
+    """Return the lines most worth reading, by file and line: the rarest before each log's first error.
 
-    Nothing when no log shows an error, unless `failed`: then the rarest before the ends. Of each log its beginning and
-    its end are read, READ bytes of all together. `rank`: who failed first, whose log counts also without an error.
+    Empty when no log shows an error, unless `failed`: then the rarest lines before the ends. The beginning and the end
+    of each log are read, READ bytes in total. `rank`: the first that failed; its log counts without an error too.
     """
     share = min(MOST, max(LEAST, READ // max(1, len(files))))
     kinds: dict[tuple[str, bool], _Kind] = {}
@@ -131,14 +131,14 @@ def rarest(
 def _candidates(
     lines: Sequence[_Seen], first: int | None, counts: Counter[str]
 ) -> Iterator[tuple[tuple[float, ...], _Seen]]:
-    """Yield (how late it comes in the choice, line) of one log."""
+    """Yield (sort key, line) of one log; the smallest keys are chosen first."""
     end = first if first is not None else len(lines) - 1
     after = 0
     for line in lines[: end + 1 + AFTER]:
         if line.kind.dull:
             continue
         if line.number < end:
-            # the rarest first; of those the ones near the error
+            # the rarest first; among equals the ones near the error
             yield (1.0, float(counts[line.kind.mask].bit_length()), float(end - line.number)), line
         elif line.number == end or line.kind.error:
             after += 1
@@ -155,7 +155,7 @@ def _evidence(file: LogFile, line: _Seen, before: int) -> Evidence:
 
 
 def _lines(file: LogFile, share: int, kinds: dict[tuple[str, bool], _Kind]) -> Iterator[_Seen]:
-    """Yield the lines at a log's beginning and end; `kinds`: those of the lines seen so far."""
+    """Yield the lines at a log's beginning and end; `kinds`: those of the lines so far."""
     number = 0
     for offset, texts in _parts(file.path, share):
         labelled = file.rank is None and is_labelled(texts[:SAMPLE])
@@ -169,7 +169,7 @@ def _lines(file: LogFile, share: int, kinds: dict[tuple[str, bool], _Kind]) -> I
             if kind is None:
                 kind = kinds[key] = _kind(read_prefix(text, labelled=labelled).text)
             if ignored or _IGNORED in text:
-                # Python tells of a destructor that failed and goes on: up to the exception nothing is an error
+                # Python prints errors of destructors and goes on: until the exception, no line counts as an error
                 kind = replace(kind, error=False)
                 message = read_prefix(text, labelled=labelled).text
                 ignored = message.startswith((_IGNORED, "Traceback ", " "))
@@ -184,7 +184,7 @@ def _kind(text: str) -> _Kind:
 
 
 def _parts(path: Path, share: int) -> Iterator[tuple[int, list[str]]]:
-    """Yield (where it begins, lines) of the parts of a file that are read."""
+    """Yield (offset, lines) of the parts of a file that are read."""
     try:
         size = path.stat().st_size
         if size <= share + share // 8:
@@ -202,7 +202,7 @@ def _cut(path: Path, start: int, end: int) -> list[str]:
     with open_regular(path) as stream:
         stream.seek(start)
         data = stream.read(end - start)
-    if b"\0\0\0\0" in data:  # with the zeros of a hole the line would be too long for what follows them
+    if b"\0\0\0\0" in data:  # with the zeros of a hole, the first line would be too long
         data = _HOLE.sub(b"", data)
     lines = list(splitter.feed(data))
     remaining = splitter.rest()
@@ -210,7 +210,7 @@ def _cut(path: Path, start: int, end: int) -> list[str]:
 
 
 def _line_start(path: Path, offset: int) -> int:
-    """Return where the first whole line after a place begins; the place itself when there is none near."""
+    """Return the start of the first complete line after an offset; the offset itself when none is near."""
     with open_regular(path) as stream:
         stream.seek(offset)
         return offset + stream.read(LEAST // 2).find(b"\n") + 1

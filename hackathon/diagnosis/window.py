@@ -1,4 +1,4 @@
-"""A place in a log with the lines around it, cleaned: without escape sequences and launchers' prefixes."""
+"""A position in a log with its surrounding lines, without escape sequences and launchers' prefixes."""
 
 import itertools
 import re
@@ -11,15 +11,15 @@ from hackathon.logs.lines import clean
 from hackathon.logs.prefixes import Prefixed, read_prefix
 
 NEAR = 4 * 1024
-"""Bytes of a line that are looked at on each side of a place."""
+"""Bytes of a line that are read on each side of a position."""
 BEFORE, AFTER = 3, 5
-"""Lines before and after a place that one message may be torn into."""
+"""Lines before and after a position over which one message may be torn."""
 UNLESS = 3
-"""Lines after a place in which `unless` is looked for."""
+"""Lines after a position that are searched for `unless`."""
 SHOWN = 500
-"""Letters of a line that are kept."""
+"""Characters of a line that are kept as evidence."""
 FULL = 60
-"""Letters of a raw line from which on it may have been wrapped at a terminal's width."""
+"""Length of a raw line from which a terminal may have wrapped it."""
 _ENDS = re.compile(rb"[\r\n]+")
 
 
@@ -29,7 +29,7 @@ class CleanLine:
 
     prefixed: Prefixed
     raw: int
-    """Letters that it had before its prefix was taken away."""
+    """Its length before its prefix was removed."""
 
     @property
     def text(self) -> str:
@@ -39,19 +39,19 @@ class CleanLine:
 
 @dataclass(frozen=True)
 class Match:
-    """Where a pattern was found."""
+    """A match of a pattern."""
 
     start: int
-    """Where the line in which it begins stands in the block."""
+    """Start, in the block, of the line in which it begins."""
     prefixed: Prefixed
     """That line."""
     text: str
-    """The line; when it was torn, the lines it is made of, put together; the part around the match of a long one."""
+    """The line; for a torn message, its lines joined; for a long line, the part around the match."""
     values: dict[str, str]
 
 
 class Window:
-    """The lines around a place. The place's own line is read at once, the others when they are asked for."""
+    """The lines around a position. Its own line is read at once, the others on first use."""
 
     def __init__(self, block: Block, position: int, now: float | None, labelled: bool) -> None:
         self._block, self._now, self._labelled = block, now, labelled
@@ -61,14 +61,14 @@ class Window:
         self.own = self._line(self.start, self.end)
 
     def search(self, expression: re.Pattern[str]) -> Match | None:
-        """Return the first match within the place's own line."""
+        """Return the first match within the position's own line."""
         match = expression.search(self.own.text)
         if match is None:
             return None
         return Match(self.start, self.own.prefixed, _shown(self.own.text, match.start()), _values(match))
 
     def search_torn(self, expression: re.Pattern[str], *, wide: bool) -> Match | None:
-        """Return the first match that is torn over lines of which the place's own is one.
+        """Return the first match that is torn over several lines, among them the position's own.
 
         A launcher that wraps at words loses the space; a terminal that wraps at a width loses nothing.
         """
@@ -90,7 +90,7 @@ class Window:
         return None
 
     def has(self, expressions: Sequence[re.Pattern[str]]) -> bool:
-        """Return whether one of the expressions is in the place's line or the UNLESS lines after it."""
+        """Return whether one of the expressions matches the position's line or the UNLESS lines after it."""
         if not expressions:
             return False
         texts = [line.text for line in self.lines[self._own_index : self._own_index + UNLESS + 1]]
@@ -98,12 +98,12 @@ class Window:
 
     @cached_property
     def lines(self) -> list[CleanLine]:
-        """The lines around the place, without empty ones and those of other ranks."""
+        """The lines around the position, without empty ones and those of other ranks."""
         return self._around[1]
 
     @property
     def time(self) -> float | None:
-        """When the place was written: by its own line, else by the nearest line before it that tells."""
+        """The time of the position: from its own line, else the nearest line before it with a time."""
         for line in reversed(self.lines[: self._own_index + 1]):
             if line.prefixed.time is not None:
                 return line.prefixed.time
@@ -115,7 +115,7 @@ class Window:
 
     @cached_property
     def _around(self) -> tuple[int, list[CleanLine], list[int]]:
-        """Return (index of the own line, lines, where they begin)."""
+        """Return (index of the own line, lines, their starts)."""
         rank = self.own.prefixed.rank
         before, after = (
             list(itertools.islice(self._mine(forward=forward, rank=rank), most))
@@ -125,7 +125,7 @@ class Window:
         return len(before), [line for _, line in chosen], [start for start, _ in chosen]
 
     def _mine(self, *, forward: bool, rank: int | None) -> Iterator[tuple[int, CleanLine]]:
-        """Yield (start, line) for the lines after or before the own one that are not empty and of its rank."""
+        """Yield (start, line) of the non-empty lines after or before the own one, of its rank only."""
         for start, end in self._spans(forward=forward):
             line = self._line(start, end)
             if line.text.strip() and (rank is None or line.prefixed.rank == rank):
@@ -156,14 +156,14 @@ class Window:
 
 
 def line_start(text: bytes, position: int) -> int:
-    """Return where the line of a position begins, at most NEAR bytes before it."""
+    """Return the start of the line of a position, at most NEAR bytes before it."""
     least = max(0, position - NEAR)
     start = text.rfind(b"\n", least, position)
     return max(text.rfind(b"\r", max(least, start), position), start, least - 1) + 1
 
 
 def line_end(text: bytes, position: int) -> int:
-    """Return where the line of a position ends, at most NEAR bytes after it."""
+    """Return the end of the line of a position, at most NEAR bytes after it."""
     most = min(len(text), position + NEAR)
     end = text.find(b"\n", position, most)
     if end < 0:
@@ -173,13 +173,13 @@ def line_end(text: bytes, position: int) -> int:
 
 
 def _shown(text: str, at: int) -> str:
-    """Return at most SHOWN letters of a text, with what begins at `at` in them."""
+    """Return at most SHOWN characters of a text, including those at `at`."""
     start = max(0, at - SHOWN // 3) if len(text) > SHOWN else 0
     return text[start : start + SHOWN].strip()
 
 
 def _index(starts: Sequence[int], offset: int) -> int:
-    """Return the index of the piece in which an offset lies."""
+    """Return the index of the piece that contains an offset."""
     return max(index for index, start in enumerate(starts[:-1]) if start <= offset)
 
 

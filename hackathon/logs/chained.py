@@ -1,4 +1,4 @@
-"""Curves over the runs of a chain, as if training had never been cut."""
+"""Curves over the runs of a chain, as for one uninterrupted training."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,11 +7,11 @@ from hackathon.logs.metrics import series
 
 
 def joined_series(runs: Sequence[Path]) -> dict[str, list[tuple[float, float]]]:
-    """Return the curves of run directories that go on where the former one was cut: metric name → (step, value).
+    """Return the curves of consecutive runs of one training: metric name → (step, value).
 
-    Where a later one repeats steps, since it began at a checkpoint before the cut, its values count. The program has to
-    count its steps over the whole training (`meter.step(step=…)`): with a meter that begins at 1 in every run, only
-    the last one's curve would be left.
+    If a later run repeats steps, because it started from an earlier checkpoint, its values count. The program must
+    count its steps over the whole training (`meter.step(step=…)`): if each run's meter begins at 1, only the last run's
+    curve remains.
     """
     curves: dict[str, list[tuple[float, float]]] = {}
     for run in runs:

@@ -1,4 +1,4 @@
-"""One line for many ranks that print the same: `[ranks 0-7] text`."""
+"""Print one line for many ranks with the same text: `[ranks 0-7] text`."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
@@ -7,13 +7,13 @@ from itertools import islice
 from hackathon.logs.merge import Line
 
 WINDOW = 300
-"""Different lines among which the same words of another rank are looked for."""
+"""Different lines among which another rank's equal text is searched."""
 NEAR = 60.0
-"""Seconds between times of lines that may still be the same moment: clocks differ, ranks wait for each other."""
+"""Seconds between lines that may belong to the same moment: clocks differ, ranks wait for each other."""
 
 
 class CollapsedLines:
-    """The same words of one or more ranks."""
+    """The same text of one or more ranks."""
 
     __slots__ = ("line", "ranks")
 
@@ -23,17 +23,17 @@ class CollapsedLines:
 
 
 def fold(lines: Iterable[Line], window: int = WINDOW) -> Iterator[CollapsedLines]:
-    """Yield the lines, the same words of several ranks once, where the first of them stood.
+    """Yield the lines, with equal texts of several ranks merged at the first one's position.
 
-    Each rank's lines stay in their order. A line without a time may move behind the line before it of its rank, so
-    that ranks that tell the same story with small differences are shown beside each other.
+    Each rank's lines keep their order. A line without a time may move behind its rank's previous line, so that ranks
+    with nearly the same output are displayed next to each other.
     """
     pending: list[CollapsedLines] = []
     words: Counter[str] = Counter()
     last: dict[int | None, CollapsedLines] = {}
     for line in lines:
         before = last.get(line.rank)
-        # Behind the line before of its rank; one that was shown already is before all that wait.
+        # It comes after its rank's previous line; a line that was yielded already precedes all pending ones.
         least = next((at for at, group in enumerate(pending, 1) if group is before), 0) if before else 0
         group = None
         if words[line.text] and line.rank is not None:
@@ -72,7 +72,7 @@ def ranks_text(ranks: Collection[int]) -> str:
 
 
 def parse_ranks(text: str) -> set[int]:
-    """Return the ranks in `0-3,7`. Raises ValueError for anything else, and for more than 100 000."""
+    """Return the ranks in `0-3,7`. Raises ValueError for other text, and for more than 100 000."""
     ranks: set[int] = set()
     for part in text.split(","):
         first, sign, last = part.strip().partition("-")

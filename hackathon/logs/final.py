@@ -1,4 +1,4 @@
-"""The final numbers of a run: one function makes them, and says whether it read everything they can come from."""
+"""The final numbers of a run: one function computes them, and reports whether all sources were read."""
 
 import math
 from collections.abc import Collection, Mapping
@@ -16,11 +16,11 @@ from hackathon.text.units import PER_PROCESS
 
 STEPS = "steps_per_s"
 THROUGHPUTS = ("samples_per_s", "tokens_per_s", STEPS)
-"""Metrics that tell how fast a training is, the one that is believed first in front."""
+"""Metrics of a training's speed, the most reliable first."""
 RECORDED = "recorded"
-"""How sure a number is that the recorder counted, because the program prints none."""
+"""Reliability of a number from the recorder, used if the program prints none."""
 MOST_LOGS = 64 << 20
-"""Bytes of a run's logs that are read for its numbers where somebody else waits for them."""
+"""Bytes of a run's logs that are read for its numbers while somebody waits for them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,21 +28,21 @@ class Numbers:
     """The final numbers of a run."""
 
     values: Mapping[str, float] = field(default_factory=dict)
-    """Metric → number; NaN and infinities stay, for they are results too."""
+    """Metric → number, including NaN and infinities: they are results too."""
     whole: bool = True
-    """Whether everything was read that they can come from."""
+    """Whether all their sources were read."""
     metric: str = DEFAULT_METRIC
-    """The one that the run is measured by."""
+    """The metric that measures the run."""
     unit: str = ""
-    """Of that metric."""
+    """Unit of that metric."""
     sure: Mapping[str, str] = field(default_factory=dict)
-    """Metric → how sure it is, where that is said (`logs.formats.read_formats`), or `recorded`."""
+    """Metric → how reliable it is, if known (`logs.formats.read_formats`), or `recorded`."""
     recorded: Mapping[str, float] = field(default_factory=dict)
-    """Throughput as the recorder counted it, beside what the program printed."""
+    """Throughput as the recorder counted it, beside the printed one."""
 
     @property
     def value(self) -> float | None:
-        """The number that the run is measured by; None when it did not tell one, or one that is not finite."""
+        """The number that measures the run; None when it is missing or not finite."""
         amount = self.values.get(self.metric)
         return amount if amount is not None and math.isfinite(amount) else None
 
@@ -56,13 +56,12 @@ def final_numbers(
     most_bytes: int | None = None,
     meters: MeterFiles | None = None,
 ) -> Numbers:
-    """Return the final numbers of a run, or what it told so far when it is not `over`.
+    """Return the final numbers of a run, or the current ones when it is not `over`.
 
-    The Meter's lines and the logs are read as `read_metrics` describes. Where they tell no throughput, the recorder's
-    counts stand in (`logs.recorded`). `metric` replaces the request's. `most_bytes`:
-    longer logs are left unread when numbers are looked for in them, and `whole` is False. `meters`: the Meters' files
-    where others read them, too. Raises RequestError for a
-    metric's pattern that is not a regular expression.
+    The Meter's lines and the logs are read as `read_metrics` describes. Without a throughput there, the recorder's
+    counts replace it (`logs.recorded`). `metric` replaces the request's. `most_bytes`: longer logs are not searched,
+    and `whole` is False. `meters`: the Meters' files if the caller has read them. Raises RequestError for a metric's
+    pattern that is not a regular expression.
     """
     target = metric or record.metric
     left_out = False
@@ -81,7 +80,7 @@ def final_numbers(
         recorded = rates(recordings(run, record.processes), record.processes)
         missing = {target} if any(name in values for name in THROUGHPUTS) else set(THROUGHPUTS)
         stand_ins = {name: rate for name, rate in recorded.items() if name in missing - values.keys()}
-        for name, rate in recorded.items():  # what its words leave open is known now
+        for name, rate in recorded.items():  # the recorder confirms what the text left open
             if name in values and name != STEPS and not contradicts(name, values[name], rate):
                 sure.pop(name, None)
         values |= stand_ins
@@ -91,9 +90,9 @@ def final_numbers(
 
 
 def throughput(chosen: str, declared: Mapping[str, Any], names: Collection[str]) -> str:
-    """Return the metric that runs are measured by: as asked for; where it is not told, samples/s, tokens/s or steps/s.
+    """Return the metric for measuring runs: the requested one; if it is missing, samples/s, tokens/s or steps/s.
 
-    `declared`: the metrics of the request, which nothing stands in for; `names`: names of the numbers that are there.
+    `declared`: the metrics of the request, which are never replaced; `names`: the available numbers.
     """
     if chosen not in THROUGHPUTS or chosen in names or chosen in declared:
         return chosen
@@ -101,10 +100,10 @@ def throughput(chosen: str, declared: Mapping[str, Any], names: Collection[str])
 
 
 def metric_unit(declared: Mapping[str, Any], metric: str) -> str:
-    """Return a metric's unit as declared in a request's `metrics`, else as known formats have it for that name.
+    """Return a metric's unit as declared in a request's `metrics`, else as in known formats.
 
-    A sum over the ranks is no rate of one process, also where its unit is declared as that of the lines:
-    `samples/s/GPU` is `samples/s` then.
+    A sum over the ranks is not a rate of one process, even if its declared unit is that of the lines: `samples/s/GPU`
+    becomes `samples/s`.
     """
     entry = declared.get(metric)
     entry = entry if isinstance(entry, dict) else {}

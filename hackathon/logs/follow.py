@@ -1,4 +1,4 @@
-"""Follow the logs of many ranks while they are written, and show their ends."""
+"""Follow the logs of many ranks while they are written, and return their ends."""
 
 import os
 import re
@@ -12,17 +12,16 @@ from hackathon.runs.directory import guarded
 from hackathon.text.files import open_regular, read_data
 
 SHARED = ("scheduler.log", "scheduler-errors.log", "job.log")
-"""Logs of a run that belong to no rank, in the order in which they are read. The second one is there where a scheduler
-writes into a file of errors why a job ended."""
+"""Logs of a run without a rank, in reading order. The second one exists for schedulers with a separate error file."""
 PAUSE = 0.5
-"""Seconds between two looks: a shared file system is not asked more often."""
+"""Seconds between two reads, to spare a shared file system."""
 PORTION = 5000
-"""Lines that one portion has at most, so that memory does not grow with what was written between two looks."""
+"""Lines per portion, at most, so that memory does not grow with the output between two reads."""
 _ENDS, _FEEDS = re.compile(rb"[\r\n]"), re.compile(rb"\n")
 
 
 class _Tracked:
-    """One file and how far it was read. It is opened for each look, so that a thousand ranks need no open files."""
+    """One file with its read position. It is opened for each read, so that a thousand ranks need no open files."""
 
     def __init__(self, path: Path, offset: int = 0) -> None:
         self.path = path
@@ -31,7 +30,7 @@ class _Tracked:
         self.splitter = Splitter()
 
     def read(self) -> Iterator[str]:
-        """Yield the lines that were completed since the last look; begin anew when the file was cut or replaced."""
+        """Yield the lines completed since the last read; start again when the file was truncated or replaced."""
         try:
             state = self.path.stat()
         except OSError:
@@ -61,11 +60,10 @@ def follow(
     stop: Callable[[], bool],
     pause: float = PAUSE,
 ) -> Iterator[list[tuple[Path, str]]]:
-    """Yield what a run's logs, or the files given, gained at each look, until `stop()` says that it is over.
+    """Yield the new lines of a run's logs, or of the specified files, until `stop()` returns True.
 
-    A look gives (file, line) in the order of files, at most PORTION lines at once. `starts`: bytes of files that are
-    not read; a file that appears later is read from its beginning. After `stop()` everything is read once more, and
-    then the unfinished last lines come too.
+    Each item has (file, line) in the order of files, at most PORTION lines. `starts`: bytes of files to skip; a new
+    file is read from its start. After `stop()` everything is read once more, including unfinished last lines.
     """
     tracked = {path: _Tracked(path, offset) for path, offset in (starts or {}).items()}
     while True:
@@ -88,7 +86,7 @@ def follow(
 
 
 def tail(path: Path, n: int) -> list[str]:
-    """Return the last `n` lines of a file, an unfinished one included; a missing file has none.
+    """Return the last `n` lines of a file, including an unfinished one; a missing file has none.
 
     Reads from the end, at most about n × 64 kB.
     """
@@ -106,9 +104,9 @@ def tail(path: Path, n: int) -> list[str]:
 
 
 def log_files(target: Path | Sequence[Path], ranks: Collection[int] | None = None) -> list[Path]:
-    """Return the logs of a run directory: the scheduler's, the job's, the ranks' in their order; or the files given.
+    """Return the logs of a run directory: the scheduler's, the job's, the ranks' in order; or the specified files.
 
-    With `ranks` only those of these ranks, and the job's, for that of an adopted job holds lines of all ranks.
+    With `ranks` only their logs and the job's, because an adopted job's log has lines of all ranks.
     """
     if not isinstance(target, Path):
         return [path for path in target if ranks is None or rank_of(path) in ranks or rank_of(path) < 0]

@@ -1,7 +1,7 @@
-"""Output formats that are read without configuration: a table of them, and the reading of logs by it.
+"""Output formats that need no configuration: their table, and a log reader that uses it.
 
-The order of the table decides: when two formats tell a metric of the same name, the earlier one is believed. Before all
-of them come the patterns of `metrics:` in project.yaml or recipe.yaml and what the runtime's Meter wrote.
+The order of the table decides: among formats with the same metric, the earlier one takes precedence. Before all of them
+come the patterns of `metrics:` in project.yaml or recipe.yaml and the runtime's Meter.
 """
 
 import json
@@ -34,42 +34,42 @@ UNITS = {
     "samples_per_s": "samples/s", "tokens_per_s": "tokens/s", "steps_per_s": "steps/s", "time_to_train_s": "s",
     "tflops": "TFLOPS",
 }  # fmt: skip
-"""Units of metrics that the formats tell."""
+"""Units of the formats' metrics."""
 NAMES = 64
-"""Metrics of one format that are taken: names come from the program's output."""
+"""Metrics per format, at most: names come from the program's output."""
 LONGEST = 2048
-"""Characters of a line that the regular expressions see: what they cost may grow with the square of it."""
+"""Characters of a line that the regular expressions read: their time may grow with its square."""
 RANKS = 4096
-"""Ranks of one log that are told apart: prefixes come from the program's output too."""
+"""Ranks of one log that are distinguished: prefixes come from the program's output too."""
 COARSE = 0.1
-"""Share by which a rate may be off, since few digits were printed, from which on it is called coarse."""
+"""A rate counts as coarse from this relative rounding error on."""
 LOG_LIMIT = 16 << 20
 """Bytes of a Chainer log file that are read."""
 
 
 @dataclass(frozen=True)
 class Format:
-    """One program's or framework's way to print numbers."""
+    """The output format of one program or framework."""
 
     name: str
     title: str
     source: str
-    """Where the wording was read: package, version, file."""
+    """Source of the wording: package, version, file."""
     marks: tuple[str, ...]
-    """Texts of which a line has one; other lines are not looked at."""
+    """Texts of which a line contains one; other lines are skipped."""
     reader: Callable[[], Reader]
     throughput: tuple[str, ...] = ()
-    """Which of samples_per_s, tokens_per_s, steps_per_s it can tell, for the whole job."""
+    """Its possible throughputs for the whole job: samples_per_s, tokens_per_s, steps_per_s."""
     per_process: frozenset[str] = frozenset()
-    """Those that are printed for one process and are multiplied by the number of processes."""
+    """Those that are printed for one process and must be multiplied by the number of processes."""
     skip_first: int = 0
-    """Values of throughput that are passed over as warm-up where there are more."""
+    """First values of a throughput that are skipped as warm-up if there are more."""
     imports: tuple[str, ...] = ()
     """Packages whose programs print it."""
     whole: bool = False
     """True: lines may be longer than LONGEST."""
     last: bool = False
-    """True: the throughput printed last counts (it is an average already), else the median."""
+    """True: the last printed throughput counts (it is an average already), else the median."""
 
 
 WORDS = Format(
@@ -140,7 +140,7 @@ FORMATS: tuple[Format, ...] = (
 
 
 class Speaker:
-    """Reads lines of one log with all formats; where launchers mark lines with ranks, the lowest that tells speaks."""
+    """Reads lines of one log with all formats; of several labelled ranks, the lowest with values counts."""
 
     def __init__(self, formats: Iterable[Format] = FORMATS, *, shared: bool = False) -> None:
         self._formats = tuple(formats)
@@ -153,10 +153,10 @@ class Speaker:
         """(format, metric) → all values, and those without the warm-up."""
 
     def read(self, line: str) -> None:
-        """Take a line; of a longer one than LONGEST the end is not looked at, unless the format is JSON."""
+        """Read a line; only LONGEST characters of it unless the format is JSON."""
         if not self._open and not any(mark in line for mark in self._marks):
             return
-        # A label of srun looks like a program's own number, so it is one only in a shared log.
+        # A label of srun looks like a program's own number, so it counts only in a shared log.
         prefixed = read_prefix(line, 0.0, labelled=self._shared)
         rank, line = prefixed.rank or 0, prefixed.text
         if self._speaks is not None and rank > self._speaks:
@@ -207,12 +207,12 @@ class Speaker:
 
     @property
     def coarse(self) -> set[str]:
-        """Formats whose last rate was printed with so few digits that it may be off by more than COARSE."""
+        """Return the formats whose last rate has a rounding error above COARSE."""
         return {form.name for form, reader in self._ranks.get(self._speaks or 0, ()) if reader.rounding > COARSE}
 
 
 def expected(program: str) -> list[Format]:
-    """Return the formats that a program's text promises by what it imports, in the table's order."""
+    """Return the formats for a program's imports, in the table's order."""
     imports = set(re.findall(r"^[ \t]*(?:import|from)[ \t]+([A-Za-z_]\w*)", program, re.MULTILINE))
     return [form for form in FORMATS if imports & set(form.imports)]
 
@@ -220,14 +220,13 @@ def expected(program: str) -> list[Format]:
 def read_formats(
     logs: Sequence[Path], shared: Path, folders: Iterable[Path], *, processes: int, torn: bool
 ) -> tuple[dict[str, float], dict[str, str]]:
-    """Return what the formats tell of a run: metric → final number, and metric → how sure it is.
+    """Return a run's numbers by the formats: metric → final number, and metric → how reliable it is.
 
-    How sure: as `words.settled` has it, or `coarse` where few digits were printed.
-
-    `logs`: those of the ranks, lowest first; the first that tells anything speaks, and where that is no rate in the
-    words of many programs, those behind it until one tells a rate. `shared`: the log that holds all ranks, read as the
-    last of them. `folders`: where the program worked; a file `log` of Chainer's LogReport below them tells what the
-    formats did not. `torn`: the last lines are whole though they have no end. Memory does not grow with the logs.
+    Reliability: as in `words.settled`, or `coarse` for few digits. `logs`: those of the ranks, lowest first; the first
+    with values counts; if it has only common words without a rate, the next ones are read, until one has a rate or a
+    known format. `shared`: the log of all ranks, read last. `folders`: the program's working folders; a file `log` of
+    Chainer's LogReport below them supplies missing metrics. `torn`: the last lines are complete even without a line
+    end. Memory does not grow with the logs.
     """
     numbers: dict[tuple[str, str], float] = {}
     coarse: set[str] = set()
@@ -248,7 +247,7 @@ def read_formats(
             chosen.setdefault(metric, value)
     words = {metric: value for (form, metric), value in numbers.items() if form == WORDS.name}
     values, sure = settled(words, _sum_of_all(words, logs, processes, torn), processes)
-    # what a framework prints is known better than words that stand in the same lines
+    # a framework's format is more reliable than common words in the same lines
     paced, scored = any(name in RATES for name in chosen), any(name not in UNITS for name in chosen)
     for metric, value in values.items():
         if metric in chosen or (scored if metric not in RATES else paced and metric == "steps_per_s"):
@@ -267,7 +266,7 @@ def _heard(path: Path, formats: Iterable[Format], shared: bool, torn: bool) -> S
 
 
 def _sum_of_all(rates: Mapping[str, float], logs: Sequence[Path], processes: int, torn: bool) -> dict[str, float]:
-    """Return rate → the sum over the logs of all ranks, where each tells a rate of one process; others are left out."""
+    """Return rate → the sum over the logs of all ranks, if each has a rate of one process; others are omitted."""
     names = [name + EACH for name in RATES if name + EACH in rates and name + ALL not in rates]
     if not names or processes < 2 or len(logs) != processes:
         return {}
@@ -281,7 +280,7 @@ def _sum_of_all(rates: Mapping[str, float], logs: Sequence[Path], processes: int
 
 
 def _chainer_log(folders: Iterable[Path]) -> dict[str, float]:
-    """Return the last values of the first LogReport file found (a JSON list of entries), and the median of steps/s."""
+    """Return the last values of the first LogReport file (a JSON list of entries), and the median of steps/s."""
     for path in _log_files(folders):
         try:
             if path.stat().st_size > LOG_LIMIT:

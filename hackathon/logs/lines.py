@@ -1,4 +1,4 @@
-"""Cut bytes of a log into lines as people and progress bars write them, in bounded memory."""
+"""Split bytes of a log into lines, including those of progress bars, in bounded memory."""
 
 import os
 import re
@@ -9,25 +9,25 @@ from hackathon.text.files import open_regular, read_data
 from hackathon.text.printable import without_escapes
 
 LONGEST = 64 * 1024
-"""Bytes of one line that are kept; the rest of a longer line is dropped."""
+"""Bytes of one line that are stored; the rest of a longer line is dropped."""
 BLOCK = 256 * 1024
 SMALL = 4096
-"""Bytes that are read at once at least."""
+"""Bytes per read, at least."""
 
 _END = re.compile(rb"\r\n|\n|\r")
 
 
 def clean(raw: bytes) -> str:
-    """Return a line as text: decoding never fails, escape sequences of terminals are gone."""
+    """Return a line as text: decoding never fails, and terminal escape sequences are removed."""
     return without_escapes(raw.decode("utf-8", "replace"))
 
 
 class Splitter:
-    """Takes bytes in any portions and gives back complete lines.
+    """Accepts bytes in portions of any size and returns complete lines.
 
-    A line ends with LF, CR LF or CR (progress bars return to the line's start); empty lines are kept only when a
-    bare LF makes them. At most LONGEST bytes of an unfinished line are held. `states` False: what a CR let the next
-    words write over is passed over, so that of a progress bar the last state is left.
+    A line ends with LF, CR LF or CR (progress bars return to the line's start); empty lines are kept only if a bare LF
+    creates them. At most LONGEST bytes of an unfinished line are stored. With `states` False, text that was overwritten
+    after a CR is dropped, so that only the last state of a progress bar remains.
     """
 
     def __init__(self, *, states: bool = True) -> None:
@@ -73,13 +73,13 @@ class Splitter:
         return clean(state)
 
     def rest(self) -> str:
-        """Return what stands behind the last line end, and forget it."""
+        """Return the text after the last line end, and reset."""
         line, self._rest, self._state = self._rest or self._state, b"", b""
         return clean(line)
 
 
 def line_ends(path: Path, end: int) -> int:
-    """Return how many line feeds stand before byte `end` of a file; holes have none. Raises OSError."""
+    """Return the number of line feeds before byte `end` of a file; holes have none. Raises OSError."""
     with open_regular(path) as stream:
         return sum(block.count(b"\n") for _, block in read_data(stream, 1 << 20, end=end))
 
@@ -87,8 +87,8 @@ def line_ends(path: Path, end: int) -> int:
 def read_lines(path: Path, *, torn: bool = False, last: int = 0) -> Iterator[str]:
     """Yield the lines of a log from its beginning; a missing file has none.
 
-    `torn`: give the last line too when it has no line end (the writer has finished, so it is complete). `last`: of a
-    file of more bytes only the whole lines among so many at its end; 0: all of it.
+    `torn`: include a last line without a line end (the writer has finished, so it is complete). `last`: of a larger
+    file only the complete lines within this many bytes at its end; 0: all of it.
     """
     try:
         stream = open_regular(path)
@@ -96,13 +96,13 @@ def read_lines(path: Path, *, torn: bool = False, last: int = 0) -> Iterator[str
         return
     splitter = Splitter()
     with stream:
-        # no more room than the file needs: for thousands of small files it costs more than the reading
+        # allocate no more than the file needs: for thousands of small files this costs more than reading
         bytes_there = os.fstat(stream.fileno()).st_size
         size = min(BLOCK, bytes_there + SMALL)
         begin = stream.seek(bytes_there - last - 1) if 0 < last < bytes_there else 0
-        torn_first = begin > 0  # or whole and nothing: one ended just there
+        torn_first = begin > 0  # or complete and empty: a line ended exactly there
         for _, block in read_data(stream, size, begin):
-            # with the zeros of a hole the line would be too long for what follows them
+            # with the zeros of a hole, the first line would be too long
             lines = splitter.feed(block.strip(b"\0"))
             if torn_first and next(lines, None) is not None:
                 torn_first = False

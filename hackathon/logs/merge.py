@@ -1,4 +1,4 @@
-"""The logs of all ranks as one: by time, with rank and host; no more is read and held than is asked for."""
+"""Merge the logs of all ranks by time, with rank and host; only the requested part is read and stored."""
 
 import heapq
 import os
@@ -19,40 +19,40 @@ from hackathon.text.files import open_regular, read_data
 AHEAD = 200
 """Lines without a time at a log's start that wait for the first time in it."""
 SHARED = 20
-"""How many times as many lines of a log of all ranks are looked at when only some ranks are wanted."""
+"""Factor for the lines to read of a log of all ranks if only some ranks are requested."""
 PROBE = 1 << 20
-"""Bytes after a place in which a time is looked for."""
+"""Bytes after a position that are searched for a time."""
 UNDATED = 50
-"""Last lines of a log without times that are given for `since`."""
+"""Last lines of a log without times that are returned for `since`."""
 HELD = 64 << 20
-"""Bytes of blocks that the readers of all files hold together, at most."""
+"""Bytes of all readers' blocks together, at most."""
 _DAY = 86400.0
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line of a log, and what is known about it."""
+    """One line of a log, with its facts."""
 
     text: str
-    """Without prefixes of launchers and loggers, escape sequences and what a carriage return wrote over."""
+    """Without prefixes of launchers and loggers, escape sequences and text overwritten after a carriage return."""
     rank: int | None
     host: str
     time: float | None
-    """The line's own time, seconds since 1970; None when it has none."""
+    """The line's own time, seconds since 1970; None without one."""
     source: str
     """The file's name without suffix: `rank-3`, `job`, `scheduler`."""
     level: str = ""
-    """D, I, W, E, F or C, where a logger tells it."""
+    """D, I, W, E, F or C, if a logger wrote it."""
 
 
 class LogReader:
-    """Makes Lines of the lines of one run's logs, whether they come from the past or are being written."""
+    """Creates Lines from the lines of one run's logs, both finished and growing ones."""
 
     def __init__(self, run: Path | None = None, now: float | None = None) -> None:
         self.now = clock.time() if now is None else now
         self._labelled: dict[Path, bool] = {}
         self.hosts: dict[int, str] = {}
-        """The host of each rank, as the run's events tell."""
+        """The host of each rank by the run's events."""
         self._begun: dict[int, float] = {}
         self._ended: dict[int, float] = {}
         for rank, events in rank_events(run).items() if run is not None else ():
@@ -69,12 +69,12 @@ class LogReader:
         self._least = min(self._begun.values(), default=_DAY) - _DAY
 
     def line(self, path: Path, text: str) -> Line:
-        """Return a line of a file with its facts; the rank in a file's name is believed before one in the line."""
+        """Return a line of a file with its facts; the rank in a file's name takes precedence over one in the line."""
         number = rank_of(path)
         prefix = read_prefix(text, self.now, labelled=number < 0 and self._is_labelled(path))
         rank = prefix.rank if number < 0 else number
         host = (self.hosts.get(rank, "") if rank is not None else "") or prefix.host
-        # Programs quote times, too: what lies before the run or in the future is not when the line was written.
+        # Programs print other times, too: one before the run or in the future is not when the line was written.
         own = prefix.time if prefix.time is not None and self._least <= prefix.time <= self.now + _DAY else None
         return Line(prefix.text, rank, host, own, path.stem, prefix.level)
 
@@ -87,7 +87,7 @@ class LogReader:
         return min(self._ended.get(rank_of(path), moment), moment)
 
     def start(self, path: Path) -> float:
-        """Return when a file's first lines may have been written."""
+        """Return the earliest time at which a file's first lines may have been written."""
         return self._begun.get(rank_of(path), self._least)
 
     def _is_labelled(self, path: Path) -> bool:
@@ -105,13 +105,13 @@ def merged(
     since: float | None = None,
     ends: Mapping[Path, int] | None = None,
 ) -> Iterator[Line]:
-    """Yield the lines of a run's logs, or of the files given, by time.
+    """Yield the lines of a run's logs, or of the specified files, by time.
 
-    A line without a time has that of the line before it in its file; of a file without times everything counts as
-    written when its rank ended, so that the first that failed speaks first. `ranks`: only these. `lines`: only the last
-    ones of each log (None: all). `since`: what was written later (seconds since 1970); of a file without times,
-    nothing when it was last written before, else its last lines. `ends`: bytes of files after which nothing is
-    read. Reads each file once, from where the wanted lines begin; memory does not grow with the files.
+    A line without a time has that of the previous line in its file. In a file without times every line counts as
+    written when its rank ended, so that the rank that failed first comes first. `ranks`: only these. `lines`: only the
+    last ones of each log (None: all). `since`: only later lines (seconds since 1970); of a file without times its last
+    lines, or none if it was last written before. `ends`: file sizes at which to stop. Reads each file once, from the
+    first requested line on; memory does not grow with the files.
     """
     files = log_files(target, ranks)
     block = max(BLOCK // 16, min(BLOCK, HELD // max(1, len(files))))
@@ -149,9 +149,9 @@ def _chosen(texts: Iterator[str], path: Path, reader: LogReader, ranks: Collecti
 
 
 def lines_between(path: Path, start: int, end: int, block: int = BLOCK) -> Iterator[str]:
-    """Yield the lines of a file between two places, in bytes; the last one as far as it is there.
+    """Yield the lines between two byte positions of a file, including an incomplete last one.
 
-    The file is opened for each block, so that a thousand ranks need no thousand open files.
+    The file is opened for each block, so that a thousand ranks do not need a thousand open files.
     """
     splitter = Splitter(states=False)
     while start < end:
@@ -168,7 +168,7 @@ def lines_between(path: Path, start: int, end: int, block: int = BLOCK) -> Itera
 
 
 def complete_end(path: Path) -> int:
-    """Return where a file's last complete line, or state of a progress bar, ends, in bytes."""
+    """Return the end of a file's last complete line, or state of a progress bar, in bytes."""
     try:
         with open_regular(path) as stream:
             size = stream.seek(0, os.SEEK_END)
@@ -182,9 +182,9 @@ def complete_end(path: Path) -> int:
 
 
 def offset_since(path: Path, since: float, reader: LogReader) -> int | None:
-    """Return a place at or before the first line written at `since` or later, None for a log without times.
+    """Return a position at or before the first line written since `since`, None for a log without times.
 
-    Goes back from the end in growing steps, then halves the last one: reads about PROBE bytes at each.
+    Goes back from the end in growing steps, then bisects the last one: reads about PROBE bytes at each.
     """
     size = _size(path)
     if _first_time(path, 0, reader) is None and _first_time(path, max(0, size - PROBE), reader) is None:
@@ -203,7 +203,7 @@ def offset_since(path: Path, since: float, reader: LogReader) -> int | None:
         moment = _first_time(path, middle, reader)
         if moment is not None and moment < since:
             low = middle
-        else:  # a place without a time may lie behind, too: then more is read than need be
+        else:  # a position without a time may be later, too: then more is read than necessary
             high = middle
     if low == 0:
         return 0
@@ -220,7 +220,7 @@ def _first_time(path: Path, offset: int, reader: LogReader) -> float | None:
 
 
 def _timed(stream: Iterator[Line], begun: float, end: float, order: int) -> Iterator[tuple[float, int, Line]]:
-    """Yield (time to sort by, order, line); the times never go back."""
+    """Yield (time to sort by, order, line); the times never decrease."""
     head = list(islice(stream, AHEAD))
     first = next((line.time for line in head if line.time is not None), None)
     moment = first if first is not None else end if len(head) < AHEAD else begun

@@ -1,4 +1,4 @@
-"""What the Meters of a run's ranks wrote, read once for all who ask: numbers, doubts and shares come from one parse."""
+"""Parse the Meter files of a run's ranks once for numbers, doubts and shares."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,17 +7,17 @@ from typing import Any
 from hackathon.text.files import objects, open_regular
 
 SMALL = 64 << 10
-"""Bytes of a file up to which its lines are held; longer ones are read by each who asks, as far as it needs them."""
+"""Bytes of a file up to which its lines are cached; each caller reads longer ones itself, as far as needed."""
 TOGETHER = 1 << 20
-"""Bytes of all files of a run whose lines are held; as objects they take ten times as much."""
+"""Bytes of all files of a run whose lines are cached; as objects they take ten times as much."""
 _CUTS = b"\r\x1b\0"
-"""Bytes with which a log is cut into lines otherwise than a file of JSON."""
+"""Bytes at which a log, but not a JSON file, is split into lines."""
 
 
 class MeterFiles:
-    """The files `metrics/rank-<n>.jsonl` of a run, small ones parsed when they are first asked for.
+    """The files `metrics/rank-<n>.jsonl` of a run; small ones are parsed on first use.
 
-    For one look at a run: it does not see what is written later.
+    For one reading of a run: later writes are not visible.
     """
 
     def __init__(self, files: Sequence[Path]) -> None:
@@ -28,9 +28,9 @@ class MeterFiles:
         self._left = TOGETHER
 
     def objects(self, file: Path, most: int) -> list[dict[str, Any]] | None:
-        """Return all objects in one of the files, which nobody changes.
+        """Return all objects in one of the files; callers must not change them.
 
-        None when it has more than `most` bytes, is long or odd, or cannot be read: then read it yourself.
+        None when it has more than `most` bytes, is long or unusual, or cannot be read: then the caller reads it.
         """
         if file.name not in self._held:
             self._held[file.name] = self._read(file)

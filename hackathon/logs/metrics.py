@@ -1,4 +1,4 @@
-"""Numbers of a run: from what the runtime's Meter wrote and from what programs print."""
+"""Extract a run's numbers from the runtime's Meter files and from programs' output."""
 
 import math
 import os
@@ -18,19 +18,19 @@ from hackathon.text.errors import RequestError
 from hackathon.text.files import objects_of
 
 CURVE = 2000
-"""Points of a curve that are held."""
+"""Points of a curve that are stored."""
 
 METER = 64 << 20
 """Bytes at the end of a Meter's file that are read for its numbers: half a million lines and more."""
 LATEST = 1 << 31
-"""Attempts below this are whole numbers as they stand."""
+"""Attempts below this are plain whole numbers."""
 LONGEST = 4000
-"""Letters of a line in which patterns are looked for: some take as long as the square of a line's length."""
+"""Characters of a line that patterns read: some take as long as the square of a line's length."""
 _BOOKKEEPING = frozenset({"t", "attempt", "final", "warmup", "rank", "samples", "seconds"})
 
 
 def rank_of(path: Path) -> int:
-    """Return the rank in a name such as `rank-12.log`; -1 when there is none."""
+    """Return the rank in a name such as `rank-12.log`; -1 without one."""
     match = re.search(r"rank-(\d{1,9})\.", path.name)
     return int(match[1]) if match else -1
 
@@ -52,26 +52,24 @@ def read_metrics(
     sure: dict[str, str] | None = None,
     meters: MeterFiles | None = None,
 ) -> dict[str, float]:
-    """Return the final numbers of a run by metric name; NaN and infinities stay, for they are results too.
+    """Return the final numbers of a run by metric name, including NaN and infinities: they are results too.
 
-    `metrics/rank-*.jsonl` first (rank 0 speaks): the final line wins, else the median over the intervals behind the
-    warm-up for `metric` and everything per second, the last value for others; `attempt` None is the newest.
-    Of a Meter's file of more than METER bytes only so many at its end count, for whoever asks.
-    A metric with a `pattern` (fields of config.recipe.Metric) is then looked for in the logs and replaces the former.
-    Where the Meter wrote nothing, the logs are read for the formats that are known (`hackathon.logs.formats`) too.
-    `processes`: of the run, for formats that tell numbers of one; 0 if unknown; such numbers are then left out.
-    `torn`: the last lines of logs are whole though they have no end, for the run is over. `readable` is asked, with
-    the bytes of all logs, before they are read. `sure` is given metric → how sure it is
-    (`logs.formats.read_formats`), where that is said. `meters`: the Meters' files where others read them, too.
-    Memory does not grow with the logs. Patterns of somebody else's run, and those that may take long, are looked
-    for in a process of its own. Raises RequestError for a pattern that is not a regular expression or takes too
-    long.
+    `metrics/rank-*.jsonl` come first (rank 0 counts): the final line, else the median over the intervals after the
+    warm-up for `metric` and everything per second, the last value for others; `attempt` None is the newest. Of a
+    Meter's file above METER bytes only its end counts, for every caller. A metric with a `pattern` (fields of
+    config.recipe.Metric) is then searched in the logs and replaces the Meter's. Without Meter files, the logs are also
+    read for known formats (`hackathon.logs.formats`). `processes`: of the run, for formats with numbers of one process;
+    0 if unknown, which omits such numbers. `torn`: last lines of logs are complete even without a line end, because the
+    run is over. `readable` is called with the bytes of all logs before they are read. `sure` receives metric → how
+    reliable it is (`logs.formats.read_formats`), if known. `meters`: the Meters' files, if the caller has read them.
+    Memory does not grow with the logs. Patterns of another user's run, and those that may take long, are searched in a
+    separate process. Raises RequestError for a pattern that is not a regular expression or takes too long.
     """
     numbers = from_meter = _from_meter(run, metric, attempt, meters)
     searched = {name: dict(entry) for name, entry in patterns.items() if entry.get("pattern")}
     if not searched and from_meter:
         return numbers
-    apart = bool(searched) and not is_own(run)  # not even compiled here: that, too, may take long
+    apart = bool(searched) and not is_own(run)  # not even compiled in this process, because that may take long, too
     compiled = {} if apart else compiled_patterns(searched)
     size = _size(guarded(run) / "logs")
     if not readable(size):
@@ -97,7 +95,7 @@ def read_metrics(
 
 
 def is_own(run: Path) -> bool:
-    """Return whether a run is this user's: then so are its patterns."""
+    """Return whether a run is this user's, so that its patterns are, too."""
     try:
         return guarded(run).stat().st_uid == os.geteuid()
     except OSError:
@@ -105,7 +103,7 @@ def is_own(run: Path) -> bool:
 
 
 def _size(folder: Path) -> int:
-    """Return the bytes of the files in a folder; 0 when it cannot be read."""
+    """Return the bytes of the files in a folder; 0 when it is unreadable."""
     try:
         return sum(path.stat().st_size for path in folder.iterdir() if path.is_file())
     except OSError:
@@ -113,7 +111,7 @@ def _size(folder: Path) -> int:
 
 
 def final_texts(run: Path) -> dict[str, str]:
-    """Return what the newest attempt told at its end in words, such as the digest of its weights; name → text."""
+    """Return the final texts of the newest attempt, such as the digest of its weights; name → text."""
     texts: dict[str, str] = {}
     for fresh, line in _attempt_lines(run, None):
         if fresh:
@@ -126,17 +124,17 @@ def final_texts(run: Path) -> dict[str, str]:
 def series(run: Path, attempt: int | None = None) -> dict[str, list[tuple[float, float]]]:
     """Return the curves of a run: metric name → (step, value), at most CURVE points each, evenly thinned.
 
-    The newest attempt unless one is named; warm-up is part of a curve, values that are not finite are left out.
+    Of the newest attempt by default; the warm-up is included, values that are not finite are omitted.
     """
     files = rank_files(guarded(run) / "metrics", ".jsonl")
     return curves_of(read_lines(files[0], torn=True) if files else (), attempt)
 
 
 def timed_series(run: Path, metric: str, *, over: bool, counted: bool = False) -> list[tuple[float, float]]:
-    """Return a metric of the newest attempt as its Meter wrote it: (seconds since 1970, value), at most CURVE points.
+    """Return a metric of the newest attempt's Meter: (seconds since 1970, value), at most CURVE points.
 
-    Values that are not finite stay: they tell that a training diverged. `over`: the run has ended. `counted`: in place
-    of its time, how many values came before each.
+    Values that are not finite stay: they show that a training diverged. `over`: the run has ended. `counted`: instead
+    of its time, the number of earlier values.
     """
     files = rank_files(guarded(run) / "metrics", ".jsonl")
     lines = read_lines(files[0], torn=over, last=METER) if files else ()
@@ -144,10 +142,10 @@ def timed_series(run: Path, metric: str, *, over: bool, counted: bool = False) -
 
 
 def printed_series(run: Path, metric: str, entry: Mapping[str, Any], *, over: bool, most: int) -> list[float]:
-    """Return every value that a metric's pattern finds in the log of the first rank that printed one, in order.
+    """Return every value that a metric's pattern matches in the log of the first rank with one, in order.
 
-    None are returned for logs of more than `most` bytes, for a run of somebody else and for a pattern that may take
-    long: such ones are looked for once, at the end. Raises RequestError for one that is not a regular expression.
+    [] for logs above `most` bytes, for another user's run and for a pattern that may take long: these are searched only
+    once, at the end. Raises RequestError for one that is not a regular expression.
     """
     pattern = str(entry.get("pattern") or "")
     if not pattern or not is_own(run) or may_take_long(pattern) or _size(guarded(run) / "logs") > most:
@@ -162,7 +160,7 @@ def printed_series(run: Path, metric: str, entry: Mapping[str, Any], *, over: bo
 
 
 class _EveryValue(NumberStream):
-    """A stream that holds all its values."""
+    """A stream that stores all its values."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -175,9 +173,9 @@ class _EveryValue(NumberStream):
 def curves_of(
     lines: Iterable[str], attempt: int | None = None, over: str = "step", *, finite: bool = True
 ) -> dict[str, list[tuple[float, float]]]:
-    """Return the curves in the lines of a Meter's file, as `series` does, over the field `over`: `step`, or time `t`.
+    """Return the curves in a Meter's lines, like `series`, over the field `over`: `step`, or time `t`.
 
-    Lines without that field count as one more each. `finite`: values that are not are left out.
+    Lines without that field count as one more each. `finite`: omit values that are not.
     """
     curves: dict[str, list[tuple[float, float]]] = {}
     every: dict[str, int] = {}
@@ -203,13 +201,13 @@ def curves_of(
 def _attempt_lines(
     run: Path, attempt: int | None, meters: MeterFiles | None = None
 ) -> Iterator[tuple[bool, dict[str, Any]]]:
-    """Return (a new attempt begins, line) of the rank that speaks; lines of other or older attempts are passed over."""
+    """Yield (a new attempt begins, line) of the rank that counts; lines of other or older attempts are skipped."""
     files = rank_files(guarded(run) / "metrics", ".jsonl") if meters is None else meters.files
     return _of_attempt(_meter_lines(files[0], METER, meters) if files else (), attempt)
 
 
 def newest_lines(file: Path, most: int, meters: MeterFiles | None = None) -> list[dict[str, Any]]:
-    """Return the lines of the newest attempt among the last `most` bytes of a Meter's file; none when it has none."""
+    """Return the lines of the newest attempt among the last `most` bytes of a Meter's file; [] without any."""
     entries: list[dict[str, Any]] = []
     for fresh, line in _of_attempt(_meter_lines(file, most, meters), None):
         if fresh:
@@ -250,7 +248,7 @@ def _numbers(line: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
 def _from_meter(run: Path, metric: str, attempt: int | None, meters: MeterFiles | None) -> dict[str, float]:
     rates: dict[str, NumberStream] = {}
     per_second: dict[str, bool] = {}
-    """Name → whether its median counts; looked at once a name, not once a line."""
+    """Name → whether its median counts; determined once per name, not once per line."""
     numbers: dict[str, float] = {}
     final: dict[str, float] = {}
     for fresh, line in _attempt_lines(run, attempt, meters):
@@ -277,7 +275,7 @@ def _from_meter(run: Path, metric: str, attempt: int | None, meters: MeterFiles 
 
 
 def found_by_patterns(run: Path, metrics: Mapping[str, Mapping[str, Any]], torn: bool) -> dict[str, float]:
-    """Return what metrics with a pattern find in the logs of a run, here and for as long as it takes; as read_metrics.
+    """Search metrics with a pattern in the logs of a run, in this process without a time limit; like read_metrics.
 
     Raises RequestError for a pattern that is not a regular expression.
     """
@@ -285,7 +283,7 @@ def found_by_patterns(run: Path, metrics: Mapping[str, Mapping[str, Any]], torn:
 
 
 def compiled_patterns(metrics: Mapping[str, Mapping[str, Any]]) -> dict[str, re.Pattern[str]]:
-    """Return metric → its expression. Raises RequestError for what is none, or may search for ever."""
+    """Return metric → its expression. Raises RequestError for an invalid one and for one that may search forever."""
     return {name: _compile(name, str(entry["pattern"])) for name, entry in metrics.items()}
 
 
@@ -303,7 +301,7 @@ def _compile(name: str, pattern: str) -> re.Pattern[str]:
 def _from_logs(
     run: Path, metrics: Mapping[str, Mapping[str, Any]], compiled: Mapping[str, re.Pattern[str]], torn: bool
 ) -> dict[str, float]:
-    """Return what the patterns find in the ranks' logs; `job.log` is read for what no rank printed."""
+    """Return the patterns' values in the ranks' logs; `job.log` supplies those that no rank printed."""
     parts: dict[str, list[float]] = {name: [] for name in metrics}
     job_log = guarded(run) / "logs" / "job.log"
     for path in [*rank_files(guarded(run) / "logs", ".log"), job_log]:
@@ -332,12 +330,12 @@ def _over_ranks(values: list[float], how: object) -> float:
 
 
 def scan(lines: Iterable[str], compiled: Mapping[str, re.Pattern[str]], values: Mapping[str, NumberStream]) -> None:
-    """Give what the patterns find in lines to the streams of the same names: the first group, or all without one."""
+    """Add the patterns' values in lines to the streams with the same names: the first group, or the whole match."""
     pairs = [(pattern, pattern.groups, values[name]) for name, pattern in compiled.items()]
     for text in lines:
         line = text[:LONGEST]
         for pattern, groups, stream in pairs:
-            # Most lines hold none, and a search says so faster than an iterator.
+            # Most lines have no match, and a search shows that faster than an iterator.
             if pattern.search(line) is None:
                 continue
             for match in pattern.finditer(line):

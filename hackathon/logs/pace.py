@@ -1,4 +1,4 @@
-"""How fast a training gets on and how long it will still take, by its Meter and by what its parameters ask for."""
+"""Estimate a training's progress and remaining time, by its Meter and its parameters."""
 
 import itertools
 import math
@@ -10,16 +10,16 @@ from hackathon.logs.values import number
 
 STEPS = ("max_steps", "total_steps", "train_steps", "num_steps", "n_steps", "steps", "max_iterations", "iterations",
          "max_iters", "max_iter", "num_iterations", "iters")  # fmt: skip
-"""Parameters that name how many steps a training has."""
+"""Parameters for the number of steps of a training."""
 EPOCHS = ("max_epochs", "num_epochs", "num_train_epochs", "n_epochs", "epochs")
-"""Parameters that name how many epochs a training has."""
+"""Parameters for the number of epochs of a training."""
 INTERVALS = 10
-"""Lines at the end whose pace counts."""
+"""Last lines whose pace counts."""
 
 
 @dataclass(frozen=True)
 class Pace:
-    """How far a training is."""
+    """The progress of a training."""
 
     done: float
     """Steps or whole epochs."""
@@ -29,11 +29,11 @@ class Pace:
     seconds: float
     """From its newest line until the end, at the pace of its last lines; 0 when all is done."""
     moment: float
-    """When that line was written, seconds since 1970."""
+    """Time of that line, in seconds since 1970."""
 
 
 def pace(lines: Sequence[Mapping[str, Any]], parameters: Mapping[str, Any]) -> Pace | None:
-    """Return how far a training is; None where nothing says how long it is to be, or it has hardly begun.
+    """Return a training's progress; None when its length is unknown or it has hardly begun.
 
     `lines`: of the newest attempt of one rank's Meter, from its beginning, or its first and its last ones.
     """
@@ -56,10 +56,10 @@ def _by_steps(lines: Sequence[Mapping[str, Any]], total: float) -> Pace | None:
 
 
 def _by_epochs(lines: Sequence[Mapping[str, Any]], total: float) -> Pace | None:
-    """Return the pace by whole epochs; the first line says whether they are counted from 0 or from 1."""
+    """Return the pace by whole epochs; the first line shows whether they are counted from 0 or from 1."""
     points = [(t, epoch) for line in lines if (t := _number(line, "t")) is not None
               and (epoch := _number(line, "epoch")) is not None]  # fmt: skip
-    if not points or points[0][1] not in (0.0, 1.0):  # a training that was taken up again: nobody knows its base
+    if not points or points[0][1] not in (0.0, 1.0):  # a resumed training, whose base is unknown
         return None
     changes = [after for before, after in itertools.pairwise(points) if after[1] > before[1]]
     if not changes:

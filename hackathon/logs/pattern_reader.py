@@ -1,8 +1,8 @@
-"""Look for the metric patterns of others in a process of its own, with a limit: `re` may search for ever.
+"""Search other users' metric patterns in a separate process with a time limit: `re` may search forever.
 
-A pattern such as `a*a*a*b` takes hours on one line that nearly fits, and whoever reads a run looks for the patterns
-that the run brings along. The child reads one JSON object a line (what, run, wanted, torn, seconds) and answers each
-with one. What an account lets it wait for too long is not tried again for a while, so that it can only do so once.
+A pattern such as `a*a*a*b` takes hours on one line that nearly matches, and readers of a run use the run's own
+patterns. The child reads one JSON object per line (what, run, wanted, torn, seconds) and answers each with one. After a
+time-out, the account's patterns are not searched for a while, so that it cannot block readers repeatedly.
 """
 
 import atexit
@@ -21,12 +21,12 @@ from hackathon.text.errors import RequestError
 from hackathon.text.worker import Worker
 
 SECONDS, BYTES_A_SECOND = 5.0, 8 << 20
-"""Processor time for a run's patterns, and a further second for so many bytes of its logs."""
+"""Processor time for a run's patterns, and an additional second for so many bytes of its logs."""
 MOST_SECONDS = 600.0
 PATIENCE = 4.0
-"""How many times that the answer is waited for, on a machine with other work."""
+"""Factor of that time to wait for the answer, on a machine with other work."""
 REST = 600.0
-"""Seconds for which patterns of an account are not looked for any more after they took too long."""
+"""Seconds for which an account's patterns are not searched after a time-out."""
 _CHILD = (
     "from hackathon.logs import metrics, pattern_reader, printed; "
     "pattern_reader.main(numbers=metrics.found_by_patterns, curves=printed.found_by_patterns)"
@@ -34,14 +34,14 @@ _CHILD = (
 _lock = threading.Lock()
 _worker = Worker(_CHILD)
 _resting: dict[str, float] = {}
-"""Account, or one's own project → until when its patterns are not looked for."""
+"""Account, or one of the user's own projects → until when its patterns are not searched."""
 atexit.register(_worker.rest)
 
 
 def found_apart(run: GuardedPath, metrics: Mapping[str, Mapping[str, Any]], torn: bool, size: int) -> dict[str, float]:
-    """Return what metrics with a pattern find in a run's logs of `size` bytes, as `logs.metrics.read_metrics` says.
+    """Return the values of metrics with a pattern in a run's logs of `size` bytes, like `logs.metrics.read_metrics`.
 
-    Raises RequestError for a pattern that is none, and when the search takes too long.
+    Raises RequestError for an invalid pattern, and when the search takes too long.
     """
     return {str(name): float(value) for name, value in _asked("numbers", run, metrics, torn, size).items()}
 
@@ -49,7 +49,7 @@ def found_apart(run: GuardedPath, metrics: Mapping[str, Mapping[str, Any]], torn
 def curves_apart(
     run: GuardedPath, metrics: Mapping[str, Mapping[str, Any]], torn: bool, size: int
 ) -> dict[str, list[tuple[float | None, float]]]:
-    """Return the curves that metrics with a pattern find in a run's logs, as `logs.printed` says; raises as above."""
+    """Return the curves of metrics with a pattern in a run's logs, like `logs.printed`; raises the same errors."""
     curves = _asked("curves", run, metrics, torn, size)
     return {
         str(name): [(None if step is None else float(step), float(value)) for step, value in points]
@@ -80,7 +80,7 @@ def _asked(
 
 
 def _source(run: GuardedPath) -> str:
-    """Return whom a pattern that takes too long is laid to: its account, which can make any number of projects."""
+    """Return who is responsible for a slow pattern: its account, which can create any number of projects."""
     try:
         owner = run.stat().st_uid
     except OSError:
@@ -89,13 +89,13 @@ def _source(run: GuardedPath) -> str:
 
 
 def _project(run: GuardedPath) -> str:
-    """Return the folder of a run's project: `runs/<id>` lies in it, also `runs/.removed/<id>`."""
+    """Return the folder of a run's project, which contains `runs/<id>` or `runs/.removed/<id>`."""
     above = Path(str(run)).parents
     return str(next((folder.parent for folder in above if folder.name == "runs"), above[0]))
 
 
 def main(**searches: Callable[[Path, dict[str, dict[str, Any]], bool], dict[str, Any]]) -> None:
-    """Answer questions from stdin until it is closed. A search (run, wanted, torn) returns metric → what was found."""
+    """Answer questions from stdin until it is closed. A search (run, wanted, torn) returns metric → result."""
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     for line in sys.stdin.buffer:
@@ -107,7 +107,7 @@ def main(**searches: Callable[[Path, dict[str, dict[str, Any]], bool], dict[str,
                 answer = {"found": search(Path(question["run"]), question["wanted"], question["torn"])}
         except RequestError as error:
             answer = {"error": error.id, "values": {name: str(value) for name, value in error.values.items()}}
-        except Exception:  # TooLongError, and whatever a pattern brings about that nobody thought of
+        except Exception:  # TooLongError, and any unforeseen error of a pattern
             answer = {}
         answers.write(json.dumps(answer).encode() + b"\n")
         answers.flush()

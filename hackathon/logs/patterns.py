@@ -1,4 +1,4 @@
-"""Regular expressions of others: some never end on a line that nearly fits, and nothing can stop one that has begun."""
+"""Check other people's regular expressions: some never end on a line that nearly matches, and cannot be stopped."""
 
 import re
 import string
@@ -10,7 +10,7 @@ from re import _constants as constants, _parser as parser  # type: ignore[attr-d
 _REPEATS = frozenset({constants.MAX_REPEAT, constants.MIN_REPEAT})
 _WORDS = frozenset({constants.CATEGORY_DIGIT, constants.CATEGORY_WORD})
 _OTHER = 128
-"""Stands for every sign beyond ASCII."""
+"""Stands for every character beyond ASCII."""
 _ALL = frozenset(range(_OTHER + 1))
 _DIGIT, _SPACE = frozenset(map(ord, string.digits)), frozenset(map(ord, string.whitespace))
 _WORD = _DIGIT | frozenset(map(ord, f"{string.ascii_letters}_")) | {_OTHER}
@@ -23,19 +23,19 @@ _CATEGORIES = {
     constants.CATEGORY_NOT_WORD: (_ALL - _WORD) | {_OTHER},
 }
 _MANY = 30
-"""A repeat of more than this counts as one without end."""
+"""A repeat above this counts as unbounded."""
 
 
 def may_never_end(pattern: str) -> bool:
-    """Return whether a valid expression repeats what itself is a repeat or a choice, with nothing clear between.
+    r"""Return whether a valid expression repeats a repeat or a choice, without a clear separator.
 
-    `(a+)+` and `(a|b)*` do, `(\\\\d+,)*` does not: where a repeat ends is seen. Raises re.error.
+    `(a+)+` and `(a|b)*` do; `(\d+,)*` does not, because the end of each repeat is visible. Raises re.error.
     """
     return any(_is_endless(item) and _unclear(item[1][2]) for item in _items(parser.parse(pattern)))
 
 
 def has_endless_repeat(pattern: str) -> bool:
-    """Return whether an expression repeats anything without a bound; True, too, for what is no expression."""
+    """Return whether an expression has an unbounded repeat; also True for an invalid expression."""
     try:
         return any(map(_is_endless, _items(parser.parse(pattern))))
     except (re.error, RecursionError, OverflowError):
@@ -43,10 +43,10 @@ def has_endless_repeat(pattern: str) -> bool:
 
 
 def may_take_long(pattern: str) -> bool:
-    """Return whether two repeats of an expression can take the same sign, with nothing between that keeps them apart.
+    r"""Return whether two repeats of an expression can match the same character, without a separator between.
 
-    `a*a*b` and `.* (\\d+)` do: how often such a search begins anew grows with a power of the line's length.
-    `(\\d+)\\.(\\d+)` does not. Also for what is no expression: whoever compiles it tells.
+    `a*a*b` and `.* (\d+)` do: the number of restarts of such a search grows with a power of the line's length.
+    `(\d+)\.(\d+)` does not. Also True for an invalid expression: compiling it reports that.
     """
     try:
         return _open_after(parser.parse(pattern), frozenset()) is None
@@ -55,9 +55,9 @@ def may_take_long(pattern: str) -> bool:
 
 
 def _open_after(body: Any, before: frozenset[frozenset[int]]) -> frozenset[frozenset[int]] | None:
-    """Return what the endless repeats take that can still go on behind a body; None: two can take the same sign.
+    """Return the characters of unbounded repeats that can continue after a body; None: two share one.
 
-    `before`: of those that can still go on where it begins.
+    `before`: those of repeats that can continue at its start.
     """
     going = before
     for item in _own(body):
@@ -76,12 +76,12 @@ def _open_after(body: Any, before: frozenset[frozenset[int]]) -> frozenset[froze
                 return None
             going = going | inside if argument[0] == 0 else inside
         elif any(_is_endless(part) for part in _items([item])):
-            return None  # in a choice and the like: not looked at closely
+            return None  # a choice or another construct that is not analysed
     return going
 
 
 def _signs(item: Any) -> frozenset[int]:
-    """Return which signs an item can take, as far as they are ASCII; every other one counts as _OTHER."""
+    """Return the characters that an item can match, as far as they are ASCII; all others count as _OTHER."""
     operation, argument = item
     if operation is constants.LITERAL:
         return frozenset({min(argument, _OTHER)})
@@ -112,7 +112,7 @@ def _unclear(body: Any) -> bool:
 
 
 def _own(body: Any) -> Iterator[Any]:
-    """Yield the items that always stand in a body."""
+    """Yield the items that are always part of a body."""
     for item in body:
         if item[0] is constants.SUBPATTERN:
             yield from _own(item[1][-1])
@@ -121,7 +121,7 @@ def _own(body: Any) -> Iterator[Any]:
 
 
 def _plain(item: Any, signs: list[int]) -> bool:
-    """Return whether a repeat or a choice takes letters, digits and the like only, never the signs between."""
+    """Return whether a repeat or a choice matches only word characters, never separators."""
     for operation, argument in _items([item]):
         if operation in (constants.ANY, constants.NOT_LITERAL, constants.NEGATE, constants.RANGE):
             low, high = argument if operation is constants.RANGE else (0, 0x10FFFF)

@@ -1,6 +1,6 @@
-"""What launchers and loggers put before a line: understood, kept as facts and taken away.
+"""Parse and remove the prefixes that launchers and loggers put before a line.
 
-Forms, and where they were read:
+Forms, and their sources:
 
 - `[1,0]<stderr>:`, `[prterun-n1-7@1,0]<stdout>:`, `[1,0][n1:7]<stderr>:`, a date before them: Open MPI's and PRRTE's
   `--tag-output`, `--timestamp-output`, `--output tag-detailed` (open-mpi/ompi#7710, openpmix/prrte#1405 and #1406)
@@ -28,9 +28,9 @@ from hackathon.schedulers.foreign import DAEMONS
 from hackathon.text.printable import without_escapes
 
 DEEPEST = 6
-"""Prefixes of one line that are taken away, one inside the other."""
+"""Nested prefixes of one line that are removed."""
 START = 512
-"""Letters at the start of a line in which prefixes are looked for."""
+"""Characters at the start of a line that are searched for prefixes."""
 SAMPLE = 400
 """Lines that are enough to see whether a launcher labels them."""
 _DAY = 86400.0
@@ -38,23 +38,24 @@ _DAY = 86400.0
 
 @dataclass(frozen=True, slots=True)
 class Prefixed:
-    """A line and what stood before it."""
+    """A line and the facts in its prefixes."""
 
     text: str
     """The line without prefixes; a logger's `file:line]` and level word are part of it."""
     rank: int | None = None
-    """Rank in the job, as a launcher wrote it; a `[Rank 3]` of ProcessGroupNCCL only when there is nothing better, for
-    that may be a rank in a smaller group."""
+    """Rank in the job, as a launcher wrote it.
+
+    A `[Rank 3]` of ProcessGroupNCCL counts only without a better source, because it may be a rank in a smaller group.
+    """
     host: str = ""
     pid: int | None = None
     """Process id (glog: of the thread)."""
     time: float | None = None
     """Seconds since 1970; a stamp without a zone is local time."""
     stream: str = ""
-    """`stdout` or `stderr`, where the launcher tells."""
+    """`stdout` or `stderr`, if the launcher wrote it."""
     source: str = ""
-    """Who wrote the outermost prefix: openmpi, horovodrun, torchrun, mpich, srun, ucx, nccl, ray, glog, logging;
-    "" none."""
+    """Writer of the outermost prefix: openmpi, horovodrun, torchrun, mpich, srun, ucx, nccl, ray, glog, logging, ""."""
     level: str = ""
     """Level of a glog stamp: D, I, W, E, F or C."""
 
@@ -77,7 +78,7 @@ def _compiled(source: str, pattern: str) -> tuple[str, re.Pattern[str]]:
     return source, re.compile(pattern, re.ASCII)
 
 
-# By the first letter that is no space: what may stand there. The order matters.
+# Possible prefixes by the first character other than a space. The order matters.
 _BRACKET = (
     _compiled("horovodrun", rf"\[(?P<rank>\d{{1,7}})\]{_STREAM}"),
     _compiled(
@@ -117,7 +118,7 @@ _NCCL = re.compile(
     re.ASCII,
 )
 _GROUP_RANK = re.compile(r"(?:\S{1,200}:\d+\] )?\[(?:PG [^\]]{0,80}\(default_pg\) )?Rank (\d{1,7})\]", re.ASCII)
-# After a number that could be a program's own: what only a rank's line goes on with.
+# After a number that may be a program's own: text that follows only a rank's label.
 _RANKS_LINE = re.compile(
     rf"Traceback \(most recent call last\):|\*\*\* |(?:{'|'.join(DAEMONS)}|srun|libgomp): |MPI startup\("
     r"|terminate called|Abort\(\d|Fatal (?:Python )?error|Fatal error in "
@@ -129,11 +130,11 @@ _MONTHS = {
 
 
 def read_prefix(line: str, now: float | None = None, *, labelled: bool = False) -> Prefixed:
-    """Return a line without what launchers and loggers put before it, and what that tells. Never raises.
+    """Return a line without the prefixes of launchers and loggers, with their facts. Never raises.
 
-    `now`: what a stamp without a year is near to (seconds since 1970; None: the present). `labelled`: the log's lines
-    begin with ranks (`srun --label`, `mpiexec -prepend-rank`); else `3: ` and `[3] ` count only before something that
-    no program writes after a number of its own.
+    `now`: reference for a stamp without a year (seconds since 1970; None: the present). `labelled`: the log's lines
+    begin with ranks (`srun --label`, `mpiexec -prepend-rank`); else `3: ` and `[3] ` count only before text that no
+    program writes after a number of its own.
     """
     if "\x1b" in line:
         line = without_escapes(line)
@@ -152,10 +153,10 @@ def read_prefix(line: str, now: float | None = None, *, labelled: bool = False) 
 
 
 def is_labelled(lines: Iterable[str]) -> bool:
-    """Return whether a log's lines begin with ranks (`srun --label`), seen from its first SAMPLE lines.
+    """Return whether a log's lines begin with ranks (`srun --label`), by its first SAMPLE lines.
 
-    So it is when nearly all begin with a number, and numbers come again: a listing with line numbers has each once.
-    What the launcher says itself has no label.
+    This holds when nearly all begin with a number, and numbers are repeated: a listing with line numbers has each once.
+    The launcher's own messages have no label.
     """
     ranks = (line for line in lines if line.strip() and not line.startswith(("srun: ", *DAEMONS, "hackathon: ")))
     sample = list(islice(ranks, SAMPLE))
@@ -165,7 +166,7 @@ def is_labelled(lines: Iterable[str]) -> bool:
 
 
 class _Facts:
-    """What the prefixes of one line told so far: the outermost is believed."""
+    """The facts of one line's prefixes so far; the outermost takes precedence."""
 
     __slots__ = ("host", "level", "now", "pid", "rank", "source", "stream", "time")
 
@@ -187,14 +188,14 @@ class _Facts:
             self.pid = int(pid)
         self.stream = self.stream or groups.get("stream") or ""
         self.level = self.level or groups.get("level") or ""
-        # A logger's stamp is finer than the launcher's, and was taken earlier: the innermost counts.
+        # A logger's stamp is finer than the launcher's, and earlier: the innermost counts.
         moment = _moment(groups, self.now)
         if moment is not None:
             self.time = moment
 
 
 def _step(line: str, facts: _Facts, labelled: bool | None) -> str | None:
-    """Return the line without its outermost prefix, None when it has none; `labelled` None: no label is one."""
+    """Return the line without its outermost prefix, None without one; `labelled` None: labels do not count."""
     first = line[:1]
     if not first:
         return None
@@ -233,7 +234,7 @@ def _only_a_ranks(text: str) -> bool:
 
 
 def _unspaced(text: str) -> str:
-    """Return a rest without the space that some launchers put after their tag; programs indent by even numbers."""
+    """Return the rest without the space that some launchers put after their tag; programs indent by even numbers."""
     spaces = len(text) - len(text.lstrip(" "))
     return text[1:] if spaces % 2 else text
 
@@ -260,7 +261,7 @@ def _moment(groups: dict[str, str], now: float | None) -> float | None:
 
 @lru_cache(maxsize=4096)
 def _seconds(year: int, month: int, day: int, time: str, zone: str) -> float:
-    """Return seconds since 1970. Raises ValueError or OverflowError for what is no time."""
+    """Return seconds since 1970. Raises ValueError or OverflowError for an invalid time."""
     hour, minute, second = int(time[:2]), int(time[3:5]), int(time[6:])
     if zone:
         hours = 0 if zone == "Z" else int(zone[:3])

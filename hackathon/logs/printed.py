@@ -1,7 +1,7 @@
-"""Curves of what a program printed: by the patterns of its metrics, and by the formats that are known.
+"""Curves of a program's output: by the patterns of its metrics, and by the known formats.
 
-A point is (step, value): the step that the line itself names, None where it names none. Times are not known, for most
-programs print none.
+A point is (step, value): the step in the line itself, None without one. Times are unknown, because most programs print
+none.
 """
 
 import math
@@ -21,7 +21,7 @@ from hackathon.runs.directory import guarded
 MOST = 4 << 20
 """Bytes at the end of a log that are read for its curves."""
 CURVES = 16
-"""Curves of a run that are kept."""
+"""Curves of a run that are stored."""
 _STEP = re.compile(
     r"(?i)(?<![a-z0-9_])(?:global[_ -]?)?(?:step|iteration|iter|ステップ|反復|イテレーション)s?"
     r"\s{0,2}[:=#]?\s{0,3}\[?\s{0,6}"
@@ -33,7 +33,7 @@ Points = list[tuple[float | None, float]]
 
 
 class Curve:
-    """One curve in bounded memory: every second point goes when there are too many."""
+    """One curve in bounded memory: every second point is dropped when there are too many."""
 
     __slots__ = ("_every", "_seen", "points")
 
@@ -42,7 +42,7 @@ class Curve:
         self._every, self._seen = 1, 0
 
     def add(self, step: float | None, value: float) -> None:
-        """Take a point; what is not finite is passed over."""
+        """Add a point; values that are not finite are ignored."""
         if not math.isfinite(value):
             return
         if self._seen % self._every == 0:
@@ -54,7 +54,7 @@ class Curve:
 
 
 def step_of(line: str) -> float | None:
-    """Return the step that a line names (`step 20`, `iter: 300/1000`, `ステップ 5`), None for none."""
+    """Return the step in a line (`step 20`, `iter: 300/1000`, `ステップ 5`), None without one."""
     match = _STEP.search(line[:LONGEST])
     return float(whole(match[1].replace(",", ""))) if match else None
 
@@ -64,9 +64,9 @@ def printed_curves(
 ) -> dict[str, Points]:
     """Return the curves in the logs of a run: metric → points, of two or more; at most CURVE each.
 
-    Metrics with a `pattern` first, of the first rank that printed one, without their `skip_first`; then what the known
-    formats tell. Of a long log the last MOST bytes count. Patterns of somebody else's run, and those that may take
-    long, are looked for in a process of its own. Raises RequestError for a pattern that is none or takes too long.
+    Metrics with a `pattern` come first, of the first rank that printed one, without their `skip_first`; then the known
+    formats. Of a long log the last MOST bytes count. Patterns of another user's run, and those that may take long, are
+    searched in a separate process. Raises RequestError for a pattern that is invalid or takes too long.
     """
     searched = {name: dict(entry) for name, entry in patterns.items() if entry.get("pattern")}
     logs = [*rank_files(guarded(run) / "logs", ".log"), guarded(run) / "logs" / "job.log"]
@@ -85,7 +85,7 @@ def printed_curves(
 
 
 def found_by_patterns(run: Path, metrics: Mapping[str, Mapping[str, Any]], torn: bool) -> dict[str, Points]:
-    """Return the curves that the patterns find, here and for as long as it takes; as `printed_curves`."""
+    """Return the patterns' curves, searched in this process without a time limit; like `printed_curves`."""
     compiled = compiled_patterns(metrics)
     by_name: dict[str, Points] = {}
     for path in [*rank_files(guarded(run) / "logs", ".log"), guarded(run) / "logs" / "job.log"]:
@@ -113,7 +113,7 @@ def found_by_patterns(run: Path, metrics: Mapping[str, Mapping[str, Any]], torn:
 
 
 class _Listener(Speaker):
-    """A Speaker that keeps every value that it hears, with the step of its line."""
+    """A Speaker that stores every value, with the step of its line."""
 
     def __init__(self, *, shared: bool) -> None:
         super().__init__(shared=shared)
@@ -121,7 +121,7 @@ class _Listener(Speaker):
         self._step: float | None = None
 
     def hear(self, lines: Iterable[str]) -> None:
-        """Take lines."""
+        """Read lines."""
         for line in lines:
             self._step = step_of(line)
             self.read(line)
@@ -132,12 +132,12 @@ class _Listener(Speaker):
             self.curves.clear()
         super()._take(rank, form, pairs)
         for name, value in pairs:
-            if (form.name, name) in self.values:  # else there are too many names
+            if (form.name, name) in self.values:  # otherwise there are too many names
                 self.curves.setdefault((form.name, name), Curve()).add(self._step, value)
 
 
 def _formatted(logs: Iterable[Path], processes: int, torn: bool) -> dict[str, Points]:
-    """Return what the known formats tell, of the first log that tells two values of anything."""
+    """Return the curves of the known formats, from the first log with two values of one metric."""
     order = {form.name: position for position, form in enumerate(FORMATS)}
     formats = {form.name: form for form in FORMATS}
     for path in logs:

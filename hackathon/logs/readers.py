@@ -1,6 +1,6 @@
-"""Readers of one output format each: lines in, (metric, value) out. They remember no more than a few values.
+"""Readers of one output format each: lines in, (metric, value) out. They store only a few values.
 
-A value that cannot be meant (a progress bar's first `?it/s`) is left out. Lines come without escape sequences.
+An implausible value (a progress bar's first `?it/s`) is omitted. Lines come without escape sequences.
 """
 
 import json
@@ -17,18 +17,18 @@ Found = Iterator[tuple[str, float]]
 
 
 class Reader(Protocol):
-    """What every format has."""
+    """The interface of every format."""
 
     rounding: float
-    """Half a unit of the last digit of the rate that was told last, as a share of it; 0: not looked at."""
+    """Half a unit of the last digit of the latest rate, relative to it; 0: not computed."""
     open: bool
-    """True while the next line belongs to the format without having one of its marks (the rows of a table)."""
+    """True while the next line belongs to the format without one of its marks (the rows of a table)."""
 
     def read(self, line: str) -> Iterable[tuple[str, float]]:
-        """Yield what a line tells."""
+        """Yield the values in a line."""
 
     def finish(self) -> Iterable[tuple[str, float]]:
-        """Yield what the end of the output makes known."""
+        """Yield the values that only the end of the output determines."""
 
 
 class Plain:
@@ -38,22 +38,22 @@ class Plain:
     rounding = 0.0
 
     def read(self, line: str) -> Iterable[tuple[str, float]]:
-        """Yield nothing; readers replace it."""
+        """Yield nothing; readers override it."""
         return ()
 
     def finish(self) -> Iterable[tuple[str, float]]:
-        """Yield nothing: each line told all."""
+        """Yield nothing: each line was complete."""
         return ()
 
 
 class Patterns(Plain):
-    """Regular expressions whose named groups are the metrics; a name that ends in `_percent` becomes a share of 1."""
+    """Regular expressions whose named groups are the metrics; a name in `_percent` becomes a share of 1."""
 
     def __init__(self, *patterns: str) -> None:
         self._patterns = [re.compile(pattern) for pattern in patterns]
 
     def read(self, line: str) -> Found:
-        """Yield the groups of every expression that is found."""
+        """Yield the groups of every matching expression."""
         for pattern in self._patterns:
             match = pattern.search(line)
             for name, text in match.groupdict().items() if match else ():
@@ -62,7 +62,7 @@ class Patterns(Plain):
 
 
 class MnistExample(Patterns):
-    """PyTorch's and Horovod's MNIST examples: the accuracy is a percentage, or right ones of all."""
+    """PyTorch's and Horovod's MNIST examples: the accuracy is a percentage, or a fraction of correct answers."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -81,14 +81,14 @@ class MnistExample(Patterns):
 
 
 class Pairs(Plain):
-    """Names with values in lines that an expression recognises: Python dicts, `name: value`."""
+    """Names with values in lines that match an expression: Python dicts, `name: value`."""
 
     def __init__(self, line: str, pair: str, names: Mapping[str, str], percent: Iterable[str] = ()) -> None:
         self._line, self._pair = re.compile(line), re.compile(pair)
         self._names, self._percent = names, frozenset(percent)
 
     def read(self, line: str) -> Found:
-        """Yield the pairs behind the place where the expression is found; `names` renames them, "" drops one."""
+        """Yield the pairs after the expression's match; `names` renames them, "" drops one."""
         start = self._line.search(line)
         for match in self._pair.finditer(line, start.start()) if start else ():
             name = self._names.get(match[1], match[1])
@@ -98,7 +98,7 @@ class Pairs(Plain):
 
 
 class Torchtitan(Pairs):
-    """torchtitan's step lines; `validate step` gives the loss of the validation set only."""
+    """torchtitan's step lines; `validate step` has only the loss of the validation set."""
 
     def __init__(self) -> None:
         names = {"tps": "tokens_per_s", "memory": ""}
@@ -122,7 +122,7 @@ class MlLog(Plain):
         self._samples = self._run = self._epoch = None  # type: float | None
 
     def read(self, line: str) -> Found:
-        """Yield results; an epoch's samples/s at its end. Anything may stand before and behind the mark."""
+        """Yield results; an epoch's samples/s at its end. Any text may precede or follow the mark."""
         try:
             entry, _ = json.JSONDecoder().raw_decode(line[line.index(":::MLLOG") + 8 :].lstrip())
         except (ValueError, RecursionError):
@@ -155,10 +155,10 @@ class MlLog(Plain):
 
 
 class _Bars(Plain):
-    """Progress bars of training epochs: one rate an epoch, the last that the bar showed before it was full.
+    """Progress bars of training epochs: one rate per epoch, the last one before the bar was full.
 
-    A full bar is drawn again after the validation, whose time is in its rate then. A bar that was never seen on its
-    way (output that is no terminal) tells only that.
+    A full bar is drawn again after the validation, whose time is then part of its rate. A bar that appears only when
+    full (output that is not a terminal) has only that rate.
     """
 
     def __init__(self) -> None:
@@ -179,7 +179,7 @@ class _Bars(Plain):
             self._full = True
 
     def finish(self) -> Found:
-        """Yield the rate of an epoch that was cut off."""
+        """Yield the rate of an interrupted epoch."""
         if self._on_its_way:
             rate, self.rounding = self._on_its_way
             yield "steps_per_s", rate
@@ -187,7 +187,7 @@ class _Bars(Plain):
 
 
 class Keras(_Bars):
-    """Keras' `fit` and `evaluate` lines. What `evaluate` prints becomes test_…, for it has the same names."""
+    """Keras' `fit` and `evaluate` lines. The metrics of `evaluate` become test_…, because they have the same names."""
 
     _epoch = re.compile(r"\s*Epoch \d+(?:/\d+)?\s*$")
     _bar = re.compile(r"(?:^|\s)(\d+)/(\d+|Unknown)\s.{0,160}?(\d+(?:\.\d+)?)(s|ms|us|µs)/(?:step|batch)")
@@ -201,7 +201,7 @@ class Keras(_Bars):
         self._total = 0
 
     def read(self, line: str) -> Found:
-        """Yield the names that a line shows and, once an epoch, steps/s."""
+        """Yield the values in a line and, once per epoch, steps/s."""
         if self._epoch.match(line):
             yield from self._new_epoch()
             self._training = True
@@ -222,9 +222,9 @@ class Keras(_Bars):
                 yield name if self._training else f"test_{name}", value
 
     def _steps_per_s(self, line: str, bar: re.Match[str], total: int) -> tuple[float | None, float]:
-        """Return the rate by the finer of two rounded times: of a step, and of the whole epoch when it has ended.
+        """Return the rate by the finer of two rounded times, of a step or of a finished epoch, and its rounding error.
 
-        And how far it may be off: both times are whole numbers.
+        Both times are whole numbers.
         """
         printed = float(bar[3])
         if whole(bar[1]) == total:
@@ -238,7 +238,7 @@ class Keras(_Bars):
 
 
 class Lightning(_Bars):
-    """Lightning's training bar (tqdm's or rich's) and the table that `test` and `validate` print."""
+    """Lightning's training bar (tqdm's or rich's) and the table of `test` and `validate`."""
 
     _tqdm = re.compile(r"Epoch (\d+):.*?\|\s*(\d+)/(\d+) \[[^,\]]*,?\s*(?:([\d.]+)(it/s|s/it))?([^\]]*)\]?")
     _rich = re.compile(r"Epoch (\d+)/\S+\s+[━╸╺ ]*(?<=\s)(\d+)/(\d+)\s.{0,60}?([\d.]+)(it/s)(.*)")
@@ -251,7 +251,7 @@ class Lightning(_Bars):
         self._table = self._rows = self._more = False
 
     def read(self, line: str) -> Found:
-        """Yield steps/s once an epoch, what the bar shows, and the rows of the table."""
+        """Yield steps/s once per epoch, the bar's values, and the rows of the table."""
         match = self._tqdm.search(line) or self._rich.search(line)
         if match:
             self._table, self._more = False, "━" in line
@@ -272,7 +272,7 @@ class Lightning(_Bars):
             elif self._rows and line.strip():
                 self._table = False
         elif self._more and line.startswith("    "):
-            # rich breaks what it cannot fit on the line of the bar
+            # rich breaks what does not fit on the line of the bar
             yield from self._pairs(line)
         else:
             self._more = False
@@ -285,17 +285,16 @@ class Lightning(_Bars):
 
 
 def chainer_name(name: str) -> str:
-    """Return Chainer's name in the words of the others: main/loss → loss, validation/main/loss → val_loss."""
+    """Return Chainer's metric name as other frameworks have it: main/loss → loss, validation/main/loss → val_loss."""
     if name.startswith("validation/main/"):
         return f"val_{name[16:]}"
     return name.removeprefix("main/")
 
 
 class Chainer(Plain):
-    """The table of Chainer's PrintReport, and the speed that its ProgressBar shows.
+    """The table of Chainer's PrintReport, and the speed of its ProgressBar.
 
-    Columns are as wide as their heading, ten at least, two spaces apart; a value that was not observed leaves its
-    column empty.
+    Columns are as wide as their heading, ten at least, two spaces apart; a missing value leaves its column empty.
     """
 
     _speed = re.compile(rf"(?<![\d.,])({NUMBER}) iters/sec\.")
@@ -305,7 +304,7 @@ class Chainer(Plain):
         self._before: dict[str, float] = {}
 
     def read(self, line: str) -> Found:
-        """Yield a row's values; steps/s from the second row on, where there are `iteration` and `elapsed_time`."""
+        """Yield a row's values; steps/s from the second row on, if there are `iteration` and `elapsed_time`."""
         speed = self._speed.search(line)
         names = line.split()
         if speed and (rate := number(speed[1])):
@@ -334,7 +333,7 @@ class Chainer(Plain):
 
 
 def chainer_values(row: Mapping[str, float], before: Mapping[str, float]) -> Found:
-    """Yield the values of an entry of Chainer's log, and steps/s since the entry before it (evaluations included)."""
+    """Yield the values of an entry of Chainer's log, and steps/s since the previous entry (evaluations included)."""
     for name, value in row.items():
         if name not in ("epoch", "iteration", "elapsed_time"):
             yield chainer_name(name), value

@@ -1,7 +1,7 @@
-"""What the recorder of each rank counted: steps, samples and tokens, process groups and their collectives.
+"""The counts of each rank's recorder: steps, samples and tokens, process groups and their collectives.
 
-The recorder (`templates/jobs/steps.py`) runs inside the program and writes one file per rank. A run of an older
-toolkit, or of a program that it cannot follow, has no such files or no such fields; nothing is then known.
+The recorder (`templates/jobs/steps.py`) runs inside the program and writes one file per rank. Runs of an older toolkit,
+and of programs that it does not support, have no such files or no such fields: their counts are unknown.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,37 +16,37 @@ from hackathon.text.json_fields import count_of, listed, mapping_of, text_of
 from hackathon.text.numbers import finite
 
 FOLDER = "steps"
-"""Folder of a run in which its recorders write."""
+"""Folder of a run with the files of its recorders."""
 RANKS = 64
-"""Ranks whose files are read, spread over all: the ranks of a training do the same."""
+"""Ranks whose files are read, spread evenly: the ranks of a training do the same."""
 BLOCKS, WORKLOADS = 256, 64
-"""Blocks and amounts of work of a file that count: more than a recorder writes."""
+"""Blocks and workloads of a file that are read; a recorder writes fewer."""
 CONFIRMED = 0.2
-"""Share by which a printed throughput may differ from the recorded one: both leave out other steps."""
+"""Share by which a printed throughput may differ from the recorded one: they exclude different steps."""
 CLAIMED = 0.9
-"""Share of the steps whose samples must come from batches of a DataLoader, for a rate to be made of them."""
+"""Share of the steps whose samples must come from batches of a DataLoader for a rate in samples."""
 
 
 @dataclass(frozen=True)
 class RankRecording:
-    """What the recorder of one rank counted."""
+    """The counts of one rank's recorder."""
 
     steps: int
-    """Steps whose time was measured."""
+    """Number of measured steps."""
     seconds: float
     """Time of those steps."""
     samples: float = 0.0
-    """Samples of a step, the median; 0 where no input was seen."""
+    """Median samples of a step; 0 if the recorder saw no input."""
     tokens: float = 0.0
     batches: bool = False
-    """Whether the samples were counted from batches of a DataLoader, not from the input of a model."""
+    """Whether the samples are counted from batches of a DataLoader, not from the input of a model."""
     world: int | None = None
-    """Processes of the default process group; 0 where there was none, None where nobody looked."""
+    """Processes of the default process group; 0 without a group, None if the recorder did not look."""
     collectives: int | None = None
-    """In `looks` steps, in all process groups; None where a group does not tell."""
+    """Collectives in `looks` steps, in all process groups; None if a group does not count them."""
     looks: int = 0
     others: tuple[str, ...] = ()
-    """Packages in the process that can move gradients past torch.distributed."""
+    """Packages in the process that can exchange gradients without torch.distributed."""
 
     @property
     def steps_per_s(self) -> float:
@@ -55,7 +55,7 @@ class RankRecording:
 
 
 def recordings(run: Path, processes: int) -> dict[int, RankRecording]:
-    """Return rank -> what its recorder counted, of at most RANKS ranks; empty unless each of those has such a file."""
+    """Return rank → its recorder's counts, for at most RANKS ranks; empty unless each of those has such a file."""
     files = {rank: path for path in rank_files(guarded(run) / FOLDER, ".json") if (rank := rank_of(path)) < processes}
     if processes < 1 or len(files) < processes:
         return {}
@@ -65,7 +65,7 @@ def recordings(run: Path, processes: int) -> dict[int, RankRecording]:
 
 
 def recording_of(value: object) -> RankRecording | None:
-    """Return what a recorder's file says, whatever lies there; None when no step was measured."""
+    """Return the counts in a recorder's file; None without a measured step. Invalid fields are ignored."""
     record = mapping_of(value)
     steps, seconds = 0, 0.0
     for block in map(mapping_of, listed(record.get("blocks"))[:BLOCKS]):
@@ -91,7 +91,7 @@ def recording_of(value: object) -> RankRecording | None:
 
 
 def _work(value: object) -> tuple[float, float, bool]:
-    """Return the median samples and tokens of a step, and whether a DataLoader gave them."""
+    """Return the median samples and tokens of a step, and whether they come from a DataLoader."""
     workloads = []
     for entry in listed(value)[:WORKLOADS]:
         fields = listed(entry)
@@ -116,10 +116,10 @@ def _weighted_median(values: Sequence[tuple[int, int]]) -> float:
 
 
 def rates(ranks: Mapping[int, RankRecording], processes: int) -> dict[str, float]:
-    """Return the throughput of all processes by metric name: steps/s, and samples/s and tokens/s where they are known.
+    """Return the throughput of all processes by metric name: steps/s, and samples/s and tokens/s if known.
 
-    Samples are known where each rank draws its batches from a DataLoader. Where not all ranks were read, the others
-    count as much as the mean of those.
+    Samples are known if each rank draws its batches from a DataLoader. If only some ranks were read, the others count
+    with their mean.
     """
     if not ranks:
         return {}
@@ -134,9 +134,9 @@ def rates(ranks: Mapping[int, RankRecording], processes: int) -> dict[str, float
 
 
 def contradicts(metric: str, printed: float | None, recorded: float | None) -> bool:
-    """Return whether the recorder counted another throughput than the program printed.
+    """Return whether the recorded throughput differs from the printed one.
 
-    Steps are not compared: what a program calls a step may be a part of one.
+    Steps are not compared: the step of a program may be a part of a recorded one.
     """
     if metric == "steps_per_s" or printed is None or not recorded:
         return False
@@ -144,7 +144,7 @@ def contradicts(metric: str, printed: float | None, recorded: float | None) -> b
 
 
 def work_of_step(ranks: Mapping[int, RankRecording], processes: int) -> float | None:
-    """Return the samples of a step over all processes; None where a rank's input was not seen."""
+    """Return the samples of a step over all processes; None if a rank's input is unknown."""
     every = list(ranks.values())
     if not every or not all(rank.samples for rank in every):
         return None

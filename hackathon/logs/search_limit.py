@@ -1,7 +1,7 @@
-"""Seconds that searches for patterns of others may take: what is used up is interrupted, also within one search.
+"""Limit the seconds of searches with other people's patterns, also within one search.
 
-`re` looks for signals while it searches. So a timer of the processor time of this process (ITIMER_VIRTUAL, which
-nothing else here uses) ends a search that does not end by itself, in the main thread only: signals arrive there.
+`re` handles signals while it searches. So a timer of this process's processor time (ITIMER_VIRTUAL, which nothing else
+here uses) stops an endless search, but only in the main thread, which receives the signals.
 """
 
 import signal
@@ -12,7 +12,7 @@ from typing import Self
 
 
 class TooLongError(Exception):
-    """The searches have taken all the time that they may."""
+    """The searches have used all their time."""
 
 
 _armed = False
@@ -24,26 +24,26 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
 
 
 def can_interrupt() -> bool:
-    """Return whether a search that is begun here can be ended: in the main thread."""
+    """Return whether a search started here can be stopped: in the main thread."""
     return threading.current_thread() is threading.main_thread()
 
 
 class SearchLimit:
-    """Seconds of processor time for what is done within `with limit:`, all blocks together.
+    """Seconds of processor time for all `with limit:` blocks together.
 
-    A block raises TooLongError when they are used up. In other threads than the main one nothing is interrupted, and
-    the time is only added up.
+    A block raises TooLongError when they are used up. In other threads than the main one nothing is stopped, and the
+    time is only counted.
     """
 
     def __init__(self, seconds: float, total: "SearchLimit | None" = None) -> None:
-        """`total`: a limit of several ones together."""
+        """`total`: a limit for several limits together."""
         self.left = seconds
         self._whole = total
         self._begun = 0.0
         self._main = False
 
     def __enter__(self) -> Self:
-        """Begin to count. Raises TooLongError when nothing is left."""
+        """Start counting. Raises TooLongError when nothing is left."""
         global _armed
         left = self.left if self._whole is None else min(self.left, self._whole.left)
         if left <= 0:
@@ -61,7 +61,7 @@ class SearchLimit:
         """Stop counting."""
         global _armed
         if self._main:
-            _armed = False  # before all else: a signal that comes now has nothing to interrupt
+            _armed = False  # first of all: a signal that arrives now must not stop anything
             signal.setitimer(signal.ITIMER_VIRTUAL, 0.0)
         used = time.thread_time() - self._begun
         self.left -= used

@@ -1,6 +1,6 @@
-"""Lines that look like a throughput, each with the entry of `metrics:` that reads it, tried on these very lines.
+"""Suggest entries of `metrics:` for lines that look like a throughput, tested on these very lines.
 
-Where there is none, those that look like the time of an epoch or a step.
+Without such lines, for those that look like the time of an epoch or a step.
 """
 
 import re
@@ -17,13 +17,13 @@ from hackathon.logs.words import EACH, ECHO, NO_TRAINING, NOT_REACHED, RATES, Cu
 from hackathon.text.printable import printable
 
 MOST_LINES = 200_000
-"""Lines of a log that are looked at."""
+"""Lines of a log that are read."""
 MOST = 5
 """Entries that are proposed."""
 FORMS = 400
-"""Different forms of lines that are told apart: progress of any kind may make any number of them."""
+"""Different forms of lines that are distinguished: progress output may have any number of them."""
 SHOWN = 5
-"""Values that are kept to be shown."""
+"""Values that are stored for display."""
 _NUMBER = re.compile(r"(?<![\w.,])\d[\d,]*(?:\.\d+)?|(?<=[^\W\dA-Za-z_])\d[\d,]*(?:\.\d+)?")
 _GROUP = r"(\d[\d,]*(?:\.\d+)?)"
 _SPEED = re.compile(
@@ -31,29 +31,29 @@ _SPEED = re.compile(
     r"|/\s?(?:s|secs?|seconds?)(?![a-z0-9])|/秒|毎秒|秒間|秒あたり|スループット|速度|処理性能"
 )
 _OTHERS = re.compile(r"(?i)^\s?(?:[kmgtp]i?)?(?:b|bits?|bytes?)\s?/\s?s|^\s?k?m\s?/\s?s|^\s?%")
-"""Units of what moves, but is no training: bytes, metres, shares."""
+"""Units of other quantities than training: bytes, metres, shares."""
 _WORDS_BEFORE = re.compile(r"(?:[^\s\d,;|=:]{1,24}\s{1,2})?[^\s\d,;|=:]{1,24}\s{0,2}[:=]?\s{0,8}$")
 _LINKS = re.compile(r"[(\[][^()\[\]\s]{1,24}[)\]]|is|at|of|was|は|が")
-"""What may stand between the word for speed and its number."""
+"""Text that may be between the word for speed and its number."""
 _UNIT_BEHIND = re.compile(r"\s?(?:[kKM千万億]\s?)?[^\s\d,;:|=()\[\]]{1,24}")
 
 
 @dataclass(frozen=True)
 class Suggestion:
-    """A way to read one number of a program: what `metrics:` needs, and what it finds in the logs looked at."""
+    """An entry for one number of a program, with its values in the logs."""
 
     name: str
-    """`samples_per_s`, `tokens_per_s`, `steps_per_s`, or `throughput` where the words do not say what is counted.
+    """`samples_per_s`, `tokens_per_s`, `steps_per_s`, or `throughput` if the counted unit is unclear.
 
-    Of times: one of `suggested_times.NAMES`.
+    For times: one of `suggested_times.NAMES`.
     """
     pattern: str
     unit: str
     skip_first: int
     ranks: str
-    """`sum` where the unit says that each process tells its own and several do, else `first`."""
+    """`sum` if the unit is that of one process and several print it, else `first`."""
     file: str
-    """The log of the first line that it reads."""
+    """The log of the first line that it matches."""
     line: int
     """From 1."""
     text: str
@@ -61,11 +61,11 @@ class Suggestion:
     values: tuple[float, ...]
     """The first SHOWN values of that log."""
     count: int
-    """Values of that log."""
+    """Number of values of that log."""
     value: float
-    """What a run with these logs would be measured by."""
+    """The value of a run with these logs."""
     each: bool
-    """Whether the unit says that the number is one process's."""
+    """Whether the unit means that the number is one process's."""
 
     def entry(self) -> list[str]:
         """Return the lines of project.yaml below `metrics:`."""
@@ -92,17 +92,16 @@ class _Form:
     text: str
     count: int = 0
     start: int | None = None
-    """Of a time: where its number begins in the text."""
+    """For a time: position of its number in the text."""
     doubtful: bool = False
     """Whether it may be another time than one of an epoch or a step, as long as there are few values."""
 
 
 def suggestions(logs: Sequence[Path], *, torn: bool = True) -> list[Suggestion]:
-    """Return what could be measured in some logs, the likeliest first; `logs` are those of ranks, lowest first.
+    """Return entries for some logs, the most probable first; `logs` are those of ranks, lowest first.
 
-    Times only where there is no rate. Of each log the first MOST_LINES lines are looked at. A pattern that does not
-    find its number in its own line is left out, and so is one that may take long. `torn`: the last lines are whole
-    though they have no end.
+    Times only without a rate. The first MOST_LINES lines of each log are read. A pattern that misses the number in its
+    own line is omitted, and so is one that may take long. `torn`: the last lines are complete even without a line end.
     """
     forms: dict[str, _Form] = {}
     of_times: dict[str, _Form] = {}
@@ -124,7 +123,7 @@ def suggestions(logs: Sequence[Path], *, torn: bool = True) -> list[Suggestion]:
 
 
 def block(suggestions: Sequence[Suggestion], notes: Iterable[str] = (), *, active: bool = True) -> list[str]:
-    """Return the lines for project.yaml: the first suggestion in force if `active`, the others as comments."""
+    """Return the lines for project.yaml: the first suggestion is active if `active`, the others are comments."""
     lines = [f"# {note}" for note in notes]
     for position, suggestion in enumerate(suggestions):
         off = "" if active and position == 0 else "# "
@@ -165,29 +164,29 @@ def _take_times(line: str, file: str, position: int, forms: dict[str, _Form]) ->
         if ECHO.search(line):
             return
         edge = r"\b" if time.words[:1].isalnum() else "" if time.words else r"(?<![\w.,])"
-        # the first digit stands alone: it keeps the spaces before and behind the number apart for `may_take_long`
+        # the separate first digit keeps the spaces before and after the number apart for `may_take_long`
         words = re.sub(r"\d+", lambda _: r"\d\d*", _escaped(time.words))
         pattern = f"{edge}{words}{_GROUP}{_escaped(time.behind)}" + (r"(?!\w)" if time.behind[-1:].isascii() else "")
         if pattern not in forms and len(forms) < FORMS:
             forms[pattern] = _Form(
                 time.name, pattern, time.unit, False, file, position, line, 0, time.start, time.doubtful
             )
-        if pattern in forms and pattern not in counted:  # one that also reads another time of the line is left out
+        if pattern in forms and pattern not in counted:  # omit one that also matches another time in the line
             counted.add(pattern)
             forms[pattern].count += 1
 
 
 def _form(before: str, digits: str, behind: str) -> _Form | None:
-    """Return the form of a number with its words; None where they do not speak of speed."""
+    """Return the form of a number with its words; None when they do not concern speed."""
     words = _WORDS_BEFORE.search(before)
     last = words[0].rstrip(" \t:=").rpartition(" ")[2] if words else ""
     speed = _SPEED.search(last) or (_LINKS.fullmatch(last) and words and _SPEED.search(words[0]))
-    named = re.sub(r"^[^\w(\[]+\s+", "", words[0]) if words and speed else ""  # a bare sign says nothing
+    named = re.sub(r"^[^\w(\[]+\s+", "", words[0]) if words and speed else ""  # a bare sign carries no information
     unit = _UNIT_BEHIND.match(behind)
     its_unit = unit[0] if unit and "/" in unit[0] and _SPEED.search(unit[0]) else ""
     if not named and not its_unit:
         return None
-    # words alone do: a unit behind them may be followed by anything
+    # words alone are enough: any text may follow a unit after them
     pattern = f"{_escaped(named)}{_GROUP}{_escaped(its_unit)}" if named else f"(?<![\\w.,]){_GROUP}{_escaped(its_unit)}"
     names = [
         name for name, _ in CustomaryWords().read(f"{before[-len(named) :] if named else ''}{digits}{behind[:40]}")
@@ -202,14 +201,14 @@ def _form(before: str, digits: str, behind: str) -> _Form | None:
 
 
 def _escaped(words: str) -> str:
-    """Return an expression for words, in which any space stands for any number of them."""
+    """Return an expression for words, in which a space matches any number of spaces."""
     text = re.escape(" ".join(words.split()))
     begins, ends = words[:1].isspace(), words[-1:].isspace()
     return (r"\s+" if begins else "") + text.replace("\\ ", r"\s+") + (r"\s*" if ends else "")
 
 
 def _tried(form: _Form, logs: Sequence[Path], torn: bool) -> Suggestion | None:
-    """Return what a form's pattern finds in the logs; None when that is nothing, or the pattern is a bad one."""
+    """Return a form's values in the logs; None without any or with an unsuitable pattern."""
     if not form.pattern.isprintable() or may_never_end(form.pattern) or may_take_long(form.pattern):
         return None
     compiled = {"": re.compile(form.pattern)}
@@ -231,7 +230,7 @@ def _tried(form: _Form, logs: Sequence[Path], torn: bool) -> Suggestion | None:
         return None
     if form.start is not None:
         match = compiled[""].search(form.text)
-        # a pattern that also reads the time of a validation, or of a part, would mix them
+        # a pattern that also matches the time of a validation, or of a part, would mix them
         alone = match is not None and match.start(1) == form.start and total <= form.count
         if not alone or growth.steady or (form.doubtful and count < LEAST_OF_ELAPSED):
             return None
@@ -253,7 +252,7 @@ def _found(pattern: re.Pattern[str], text: str) -> str:
 
 
 class _Shown(NumberStream):
-    """A stream that keeps its first values, to be shown, counts them, and reduces without so many as warm-up."""
+    """A stream that stores its first values for display, counts all, and reduces without the warm-up."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -263,7 +262,7 @@ class _Shown(NumberStream):
         self._without = {skip: NumberStream(skip) for skip in (0, 1, 2)}
 
     def add(self, value: float) -> None:
-        """Take one value."""
+        """Add one value."""
         self.count += 1
         self.growth.add(value)
         if len(self.first_ones) < SHOWN:
@@ -272,7 +271,7 @@ class _Shown(NumberStream):
             stream.add(value)
 
     def median(self, skip: int) -> float | None:
-        """Return the median without the first `skip` values; None when there is none."""
+        """Return the median without the first `skip` values; None without any."""
         return self._without[skip].reduce("median")
 
 

@@ -1,7 +1,7 @@
-"""Times of an epoch or a step in what a program prints, `epoch 3 loss 0.6 time 1.3s`, as `suggest` proposes them.
+"""Find times of an epoch or a step in a program's output, `epoch 3 loss 0.6 time 1.3s`, for `suggest`.
 
-Only words that name such a time count: those of a part (`data time`), of the whole run so far (`total time`) and of
-what is left (`ETA`) give nothing. A time that grows from line to line counts from the start, whatever its word says.
+Only words for such a time count: those of a part (`data time`), of the whole run so far (`total time`) and of the rest
+(`ETA`) do not. A time that grows from line to line counts from the start, whatever its name.
 """
 
 import re
@@ -12,11 +12,11 @@ from hackathon.logs.words import BAR, NO_TRAINING, NOT_REACHED
 
 NAMES = ("epoch_time", "step_time", "time")
 LEAST_OF_ELAPSED = 3
-"""Values of a doubtful time below which nobody can say whether it counts from the start."""
+"""Values of a doubtful time that are needed to decide whether it counts from the start."""
 _NUMBER = r"(?P<number>\d[\d,]*(?:\.\d+)?)"
 _SECONDS = r"(?P<time>ms|msecs?|s|secs?|seconds?|min|minutes?|ミリ秒|秒|分)"
 _ANY = re.compile(rf"(?i)\d\s?{_SECONDS}(?![a-z0-9_])")
-"""A line without it is not looked at."""
+"""Lines without a match are skipped."""
 _THING = r"(?:epoch|step|iteration|iter|batch|training|train)"
 _WORDS = (
     rf"(?:(?:{_THING}|wall|avg|average|mean)[ _-]?)?(?:time|duration|took|takes|elapsed(?:[ _-]time)?)"
@@ -45,9 +45,9 @@ _STEP = re.compile(
     r"(?i)(?<![A-Za-z])(?:steps?|iterations?|iters?|it|batch)(?![A-Za-z])|ステップ|イテレーション|反復|バッチ"
 )
 _PLACE_IN_EPOCH = re.compile(r"(?i)(?:epoch|エポック)\W{0,4}\d+(?:\s?/\s?\d+)?\W{1,6}\d+\s?/\s?\d+")
-"""`Epoch: [1][10/100]`: the line is one of a step, whatever it calls it."""
+"""`Epoch: [1][10/100]`: the line is one of a step, whatever its words."""
 _LEFT = re.compile(r"(?i)\s*(?:left|remaining|to go|残り)")
-"""Behind a number: it is of what is to come."""
+"""After a number: it is remaining time."""
 _EVALUATION = re.compile(
     r"(?i)\b(?:valid(?:ation|ating)?|val|eval(?:uation|uating)?|test(?:ing)?|inference)\b(?!\s(?:loss|acc|error))"
     r"|検証|評価|テスト"
@@ -57,26 +57,26 @@ _UNITS = {"m": "min", "ミ": "ms", "秒": "s", "分": "min", "s": "s"}
 
 @dataclass(frozen=True)
 class FoundTime:
-    """A number of a line that is a time of an epoch or a step."""
+    """A number in a line that is a time of an epoch or a step."""
 
     name: str
-    """One of NAMES; `time` where the line names neither an epoch nor a step."""
+    """One of NAMES; `time` if the line names neither an epoch nor a step."""
     words: str
-    """What stands directly before the number and belongs to the pattern."""
+    """The text directly before the number, part of the pattern."""
     start: int
-    """Of the number."""
+    """Position of the number."""
     behind: str
     unit: str
     doubtful: bool
-    """Whether it takes several values to tell that it does not count from the start, or is of no setup."""
+    """Whether several values are needed to show that it does not count from the start, or is not a setup time."""
 
 
 def times(line: str) -> Iterator[FoundTime]:
-    """Yield the times of an epoch or a step in a line; none behind a word for validation."""
+    """Yield the times of an epoch or a step in a line; none after a word for validation."""
     if not _ANY.search(line):
         return
     bar = BAR.search(line)
-    if bar and NO_TRAINING.search(line, 0, bar.start()):  # of a download, say
+    if bar and NO_TRAINING.search(line, 0, bar.start()):  # e.g. of a download
         return
     evaluation = _EVALUATION.search(line)
     for form in (_NAMED, _PER, _BRACKETS):
@@ -104,14 +104,14 @@ def times(line: str) -> Iterator[FoundTime]:
 
 
 class Growth:
-    """Whether the values of a log grow all the time, as what counts from the start does."""
+    """Whether the values of a log grow all the time, as a time since the start does."""
 
     def __init__(self) -> None:
         self.count = self.rises = 0
         self.first = self.last = 0.0
 
     def add(self, value: float) -> None:
-        """Take the next value."""
+        """Add the next value."""
         if self.count:
             self.rises += value > self.last
         else:
@@ -121,7 +121,7 @@ class Growth:
 
     @property
     def steady(self) -> bool:
-        """Return True for values that nearly all are larger than the one before; of few: for those that grow much."""
+        """Return True if nearly all values exceed the previous one; for few values, if they grow much."""
         pairs = self.count - 1
         if pairs < 4:
             return pairs > 0 and self.rises == pairs and self.last >= 1.5 * self.first

@@ -6,12 +6,12 @@ from array import array
 from statistics import median
 
 KEPT = 1 << 18
-"""Values of one metric that are held for a median; beyond, every second one is let go, again and again."""
+"""Values of one metric that are stored for a median; beyond, every second one is dropped, repeatedly."""
 _GROUPED = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d*)?\Z")
 
 
 def number(value: object) -> float | None:
-    """Return a number from JSON or text (`"NaN"`, `"1,234.5"` too), or None for anything else."""
+    """Return a number from JSON or text (`"NaN"`, `"1,234.5"` too), or None for other values."""
     if isinstance(value, bool) or value is None:
         return None
     if isinstance(value, str):
@@ -28,7 +28,7 @@ def number(value: object) -> float | None:
 def whole(digits: str) -> int:
     """Return the number in some digits; of more than 18, which no rank, step or id has, the first 18 count.
 
-    A log may have any number of them in a row, and Python refuses to read more than 4300 (ValueError).
+    A log may contain any number of digits in a row, and Python refuses to parse more than 4300 (ValueError).
     """
     return int(digits[:18])
 
@@ -45,7 +45,7 @@ class NumberStream:
         self.first = self.last = self.least = self.greatest = math.nan
 
     def add(self, value: float) -> None:
-        """Take one value; the first `skip` ones are passed over."""
+        """Add one value; the first `skip` ones are ignored."""
         if self._skip > 0:
             self._skip -= 1
             return
@@ -65,11 +65,11 @@ class NumberStream:
 
     @property
     def taken(self) -> int:
-        """Values that were taken."""
+        """Number of added values."""
         return self._seen
 
     def reduce(self, how: str) -> float | None:
-        """Return one number for all (`median mean last first max min`), or None when nothing was taken."""
+        """Return one number for all (`median mean last first max min`), or None without values."""
         if not self._seen:
             return None
         if how == "median":

@@ -1,7 +1,7 @@
-"""Numbers in the customary words of English and Japanese: `1567 枚/秒`, `imgs/sec/gpu: 312`, `損失：０．９７`.
+"""Numbers with common words of English and Japanese: `1567 枚/秒`, `imgs/sec/gpu: 312`, `損失：０．９７`.
 
-What only looks like a result gives nothing: progress of downloads, echoes of a configuration, targets, file names.
-Every expression begins at a word or a number and repeats nothing twice: a line takes time in proportion to its length.
+Text that only looks like a result is ignored: progress of downloads, echoes of a configuration, targets, file names.
+Every expression begins at a word or a number and has no nested repeat: a line takes time in proportion to its length.
 """
 
 import re
@@ -12,13 +12,13 @@ from hackathon.logs.readers import Found, Plain
 from hackathon.logs.values import number
 
 EACH, ALL = "/each", "/all"
-"""Ends of names until `settled`: the unit says that the number is one process's, or that of all."""
+"""Suffixes of names until `settled`: by its unit, the number is one process's, or that of all."""
 MARKS = (
     "/s", "/S", "/ s", "/秒", "／秒", "毎秒", "秒間", "秒あたり", "秒当たり", "per s", "per_s", "loss", "Loss", "LOSS",
     "損失", "精度", "正解率", "正答率", "acc", "Acc", "ACC", "op-1", "op-5", "op1", "op5", "rec@", "/it", "/batch",
     "per batch", "step time", "Step time", "step_time", "per step", "ステップ", "反復", "イテレーション", "バッチ",
 )  # fmt: skip
-"""A line with none of these is not looked at."""
+"""Lines with none of these are skipped."""
 RATES = ("samples_per_s", "tokens_per_s", "steps_per_s")
 _NUMBER = r"(?:[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|[0-9]+)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]{1,3})?"
 _START = r"(?<![A-Za-z0-9_.,])(?<![0-9][:/-])"
@@ -68,21 +68,21 @@ ECHO = re.compile(
     r"|hyper-?param(?:eter)?s|options|settings)\s?[:={(\[]|(?:設定|引数|パラメータ)\s?[:={(\[]|\.py['\"]?,?\s+\S{0,64}[=-]"
     r"|^\s{0,64}(?:[+$]\s|>>>|File \")"
 )
-"""Lines that repeat what the program was told, or what it is made of."""
+"""Lines that echo the program's arguments or structure."""
 NOT_REACHED = re.compile(
     r"(?i)(?:\b(?:targets?|goal|threshold|best|min(?:imum)?|max(?:imum)?|initial|required?|expected|baseline|desired|peak"
     r"|theoretical|ideal|limit|packet|previous|tolerance)|目標|しきい値|閾値|最小|最大|最良|最高|ベスト|初期|基準|期待|理論"
     r"|許容|混合|[半単倍])(?:[\s_]?(?:of|was|the|の|throughput|speed|スループット|速度|性能))?[\s:=_(-]{0,3}$"
 )
-"""Before a number: it is what somebody wishes for, or the best of several."""
+"""Before a number: it is a target, or the best of several."""
 NO_TRAINING = re.compile(
     r"(?i)\b(?:down|up)?load|\bdata(?:\b(?!\s?parallel)|set|_?load)|preprocess|tokeniz|\bextract|\bdecod|\bcach|\bmap\b|\bfilter"
     r"|generating|\bsav(?:e|ing)|\bread(?:ing)?\b|\bcopy|valid|\bval\b|\beval|\btest|\bsanity|warm-?up|読み?込|ダウンロード"
     r"|前処理|展開|評価|検証|テスト|ウォームアップ|データ(?!並列)"
 )
-"""Before a rate: it is that of something else than the training."""
+"""Before a rate: it does not concern the training."""
 BAR = re.compile(r"%\||\[[0-9]{1,4}:[0-9]{2}(?::[0-9]{2})?[<,]")
-"""In a progress bar, behind what it is of."""
+"""In a progress bar, after its subject."""
 _ALL_BEFORE = re.compile(r"(?i)\b(?:total|global|overall|aggregated?|all)\b|合計|全体|全GPU|全プロセス|トータル|総計")
 _ALL_BEHIND = re.compile(
     r"\s?[(\[]?(?i:(?:in\s)?(?:total|overall|aggregated?|global|all)|合計|全体)(?![A-Za-z])(?!\s?[:=]?\s{0,4}[0-9])"
@@ -103,7 +103,7 @@ _OF_THE_WHOLE = frozenset(
         "分類", "識別", "予測", "推論", "最終", "現在", "全体", "総", "毎",
     }
 )  # fmt: skip
-"""What may stand before `loss` and `accuracy`; behind any other word, as in `box loss`, it is that of a part."""
+"""Words that may precede `loss` and `accuracy`; after any other word, as in `box loss`, it is that of a part."""
 _OF_A_STEP = frozenset(
     {
         "time", "step", "steps", "step_time", "speed", "avg", "average", "mean", "median", "at", "took", "takes",
@@ -120,14 +120,14 @@ _OF_SPEED = _OF_A_STEP | frozenset(
 
 
 class CustomaryWords(Plain):
-    """Rates, losses and accuracies as many programs print them, whoever wrote them."""
+    """Rates, losses and accuracies in common wordings of any program."""
 
     def __init__(self) -> None:
         self._percent: set[str] = set()
-        """Accuracies that were above 1 without a sign: they are percentages, small ones too."""
+        """Accuracies that exceeded 1 without a sign: they are percentages, small ones too."""
 
     def read(self, line: str) -> Found:
-        """Yield samples/s, tokens/s, steps/s (with EACH or ALL where the unit says so), losses, accuracies."""
+        """Yield samples/s, tokens/s, steps/s (with EACH or ALL according to the unit), losses, accuracies."""
         text = line if line.isascii() else unicodedata.normalize("NFKC", line)
         if ECHO.search(text):
             return
@@ -147,7 +147,7 @@ class CustomaryWords(Plain):
         if not match["part"] and qualified and (qualified[1] or qualified[2]).lower() not in _OF_THE_WHOLE:
             return
         part = _PARTS.get((match["part"] or "").lower(), "")
-        rough = not any(sign in match["value"].lower() for sign in ".en")  # a whole number: a count, more often
+        rough = not any(sign in match["value"].lower() for sign in ".en")  # a whole number is more often a count
         named = ":" in match["is"] or "=" in match["is"]
         if match["loss"]:
             if not match["percent"] and not match["of"] and (named or not rough):
@@ -171,12 +171,11 @@ class CustomaryWords(Plain):
 def settled(
     numbers: Mapping[str, float], sums: Mapping[str, float], processes: int
 ) -> tuple[dict[str, float], dict[str, str]]:
-    """Return what `CustomaryWords` told as metric → number of the whole job, and metric → how sure that is.
+    """Return `CustomaryWords`' results as metric → number of the whole job, and metric → how reliable that is.
 
-    Without `processes` nothing is known of the whole job where each process tells its own rate.
-
-    `sums`: rate → the sum over all processes, where the log of each tells one for itself; else that of one counts for
-    each. How sure: `sum`, `times`, or `unsure` where the unit names neither one process nor all.
+    Without `processes` the job's number is unknown if each process prints its own rate. `sums`: rate → the sum over all
+    processes, if each log has its own; else that of one is multiplied. Reliability: `sum`, `times`, or `unsure` if the
+    unit names neither one process nor all.
     """
     values = {name: value for name, value in numbers.items() if not name.endswith((EACH, ALL))}
     how: dict[str, str] = {}
@@ -196,7 +195,7 @@ def _rates(text: str) -> Found:
     for match in _VALUE_UNIT.finditer(text):
         follows = _UNIT_VALUE.match(text, match.start("thing"))
         named = _NAMED.search(text, max(0, match.start() - 40), match.start())
-        # “loss 0.05 samples/s 90”: the number before the unit is another one's
+        # “loss 0.05 samples/s 90”: the number before the unit belongs to another word
         if follows and (":" in follows["is"] or "=" in follows["is"] or _of_another(named)):
             continue
         taken.append(match.span())
@@ -213,7 +212,7 @@ def _of_another(named: re.Match[str] | None) -> bool:
 
 
 def _rate(text: str, match: re.Match[str], start: int, end: int) -> Found:
-    """Yield the rate of a match; `start`: where its words begin, `end`: behind its unit, or `start` without one."""
+    """Yield the rate of a match; `start`: where its words begin, `end`: after its unit, or `start` without one."""
     groups = match.groupdict()
     rate, factor = number(match["number"]), _FACTORS.get(match["factor"] or "", 1.0)
     before = _clause(text, start)
@@ -240,7 +239,7 @@ def _rate(text: str, match: re.Match[str], start: int, end: int) -> Found:
 
 
 def _clause(text: str, start: int) -> str:
-    """Return the words directly before a place: at most 40 signs, behind the last number or comma."""
+    """Return the words directly before a position: at most 40 characters, after the last number or comma."""
     return _CUT.split(text[max(0, start - 40) : start])[-1]
 
 

@@ -1,1 +1,1 @@
-"""Scaling at sizes that were not measured: a value, an interval, and what both rest on."""
+"""Predict scaling at sizes without measurements: a value, an interval, and their basis."""

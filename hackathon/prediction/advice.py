@@ -1,4 +1,4 @@
-"""Which sizes are worth it: the largest above the target efficiency, and the one whose results cost least."""
+"""Recommend sizes: the largest above the target efficiency, and the one with the cheapest results."""
 
 import math
 from collections.abc import Sequence
@@ -11,17 +11,17 @@ from hackathon.prediction.rows import MeasuredSize, Series
 from hackathon.scaling.table import TARGET
 
 MOST = 24
-"""Sizes that are looked at, doublings from the smallest on."""
+"""Sizes that are considered, doublings from the smallest on."""
 
 
 @dataclass(frozen=True)
 class AdvisedSizes:
-    """Two sizes among those up to the largest that was asked for."""
+    """Two sizes among those up to the largest requested one."""
 
     largest: tuple[int, float] | None
-    """Processes and efficiency of the largest size above TARGET; None where none is."""
+    """Processes and efficiency of the largest size above TARGET; None without one."""
     cheapest: tuple[int, float]
-    """Those of the size where one unit of work costs least: whole nodes are paid where they are known."""
+    """Processes and efficiency of the size with the lowest cost per unit of work; known nodes are charged in full."""
 
     def to_json(self) -> dict[str, Any]:
         """Return it as `advice` in the JSON of a prediction."""
@@ -34,7 +34,7 @@ def advice(
     series: Series, rows: Sequence[MeasuredSize], candidates: Sequence[int], studies: Sequence[Series] = (),
     physics: Physics | None = None,
 ) -> AdvisedSizes:  # fmt: skip
-    """Return what is advised among the sizes asked for, the measured ones and doublings up to the largest of them.
+    """Return the recommended sizes among the requested ones, the measured ones and doublings up to the largest.
 
     `rows`: those that count.
     """

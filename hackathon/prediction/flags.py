@@ -1,4 +1,4 @@
-"""Rows that cannot be true, found without a model: processes ÷ rate must not fall with more processes."""
+"""Detect implausible rows without a model: processes ÷ rate must not fall with more processes."""
 
 import itertools
 import math
@@ -7,25 +7,25 @@ from collections.abc import Sequence
 from hackathon.prediction.rows import Flag, MeasuredSize, Series
 
 FALL = 0.04
-"""How far the cost of one unit of work may fall from one size to the next, where repeats say nothing better."""
+"""Tolerated fall of the cost of one unit of work from one size to the next, without better data from repeats."""
 SIGMAS, REPEATS, LEAST = 3.0, 3, 0.01
-"""With so many repeats of both rows their noise decides: this many standard deviations, and at least this share."""
+"""With so many repeats of both rows their noise decides: so many standard deviations, and at least this share."""
 SUPER_LINEAR = 0.05
-"""How far above one an efficiency must lie to be told."""
+"""How far above one an efficiency must be to be reported."""
 GROWTH = 0.10
-"""Rise of the cost per doubling that is ordinary: it tells a slow row from a fast one after it, from ROWS rows on."""
+"""Normal rise of the cost per doubling: from ROWS rows on it separates a slow row from a fast next one."""
 ROWS = 4
 OUTLIERS = ("slow", "fast")
 """Kinds of flags whose rows are not used."""
 
 
 def flags(series: Series) -> list[Flag]:
-    """Return what is wrong with the rows of a series, smallest first.
+    """Return the flags of the rows of a series, smallest first.
 
-    Where the cost falls by more than noise, exactly one row whose removal mends it is the outlier, `slow` or `fast`; if
-    the smallest is that row, the larger ones are `superlinear`. Of two such rows the one counts whose removal leaves an
-    ordinary rise while the other's does not. Else both are `inconsistent`: one of them is wrong. A cost that falls
-    from the smallest size on, more than once, is super-linear, not wrong.
+    Where the cost falls by more than the noise, a row whose removal alone corrects it is the outlier, `slow` or `fast`;
+    if that is the smallest row, the larger ones are `superlinear`. If both rows do, the outlier is the one whose
+    removal leaves a normal rise while the other's does not. Else both are `inconsistent`: one of them is wrong. A cost
+    that falls from the smallest size on, more than once, is super-linear, not wrong.
     """
     rows = list(series.rows)
     marks = list(series.duplicates)
@@ -59,7 +59,7 @@ def flags(series: Series) -> list[Flag]:
 
 
 def good_rows(series: Series, marks: Sequence[Flag]) -> tuple[MeasuredSize, ...]:
-    """Return the rows that are no outliers."""
+    """Return the rows that are not outliers."""
     bad = outliers(marks)
     return tuple(row for row in series.rows if row.processes not in bad)
 
@@ -70,7 +70,7 @@ def outliers(marks: Sequence[Flag]) -> frozenset[int]:
 
 
 def _allowed(first: MeasuredSize, second: MeasuredSize) -> float:
-    """Return the relative difference of two rows that is not told."""
+    """Return the tolerated relative difference of two rows."""
     if first.deviation is None or second.deviation is None or min(first.repeats, second.repeats) < REPEATS:
         return FALL
     noise = math.hypot(first.deviation / math.sqrt(first.repeats), second.deviation / math.sqrt(second.repeats))
@@ -87,7 +87,7 @@ def _falls(rows: Sequence[MeasuredSize]) -> list[int]:
 
 
 def _told(rows: Sequence[MeasuredSize], pair: Sequence[int]) -> bool:
-    """Return whether the rise that is left tells two rows apart: ordinary without exactly one of them."""
+    """Return whether the remaining rise identifies the outlier of two rows: normal without exactly one of them."""
     return sum(_rise(rows, pair, number) <= GROWTH for number in pair) == 1
 
 
@@ -104,7 +104,7 @@ def _slope(row: MeasuredSize, after: MeasuredSize) -> float:
 
 
 def _deviation(rows: Sequence[MeasuredSize], number: int) -> float:
-    """Return how far a row's rate lies from what its neighbours say, relative to that."""
+    """Return the relative deviation of a row's rate from its neighbours."""
     before = rows[number - 1] if number else None
     after = rows[number + 1] if number + 1 < len(rows) else None
     row = rows[number]

@@ -1,4 +1,4 @@
-"""Predictions of one series at the sizes asked for, as `hackathon predict --json` prints them."""
+"""Predictions of one series at the requested sizes, as `hackathon predict --json` prints them."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -23,33 +23,33 @@ SCHEMA_VERSION = 1
 LARGEST = 10**9
 """Processes that are predicted at most."""
 LEVEL = 0.9
-"""Of an interval whose level was validated."""
+"""Level of a validated interval."""
 LEAST_ROWS = 3
-"""Good rows from which on it was."""
+"""Good rows from which the level was validated."""
 FAR = 4
-"""Times the largest measured size beyond which a prediction is told to be an extrapolation."""
+"""Multiple of the largest measured size beyond which a prediction is labelled an extrapolation."""
 CONTRADICTING = ("slow", "fast", "inconsistent", "superlinear")
 """Flags of rows that contradict the others."""
 Price = Callable[[int, float, int | None], tuple[float | None, float | None]]
-"""Processes, cost relative to the base's, nodes → seconds and tokens of a run; None is not known."""
+"""Processes, cost relative to the base's, nodes → seconds and tokens of a run; None means unknown."""
 TokensOf = Callable[[int], float]
 """Nodes → tokens per second of a job."""
 
 
 @dataclass(frozen=True)
 class Knowledge:
-    """What is known beside the rows."""
+    """Facts besides the rows."""
 
     others: Sequence[Series] = ()
     """Other studies, for memory."""
     per_node: int | None = None
-    """Processes of a full node, where the rows name no nodes."""
+    """Processes of a full node, if the rows have no nodes."""
     physics: Physics | None = None
-    """The cluster's network, and what the program sends over it."""
+    """The cluster's network, and the program's traffic on it."""
     price: Price | None = None
     tokens: TokensOf | None = None
     goal: Goal | None = None
-    """What a training has to reach; None: its time is not asked for, or not known."""
+    """The goal of a training; None: its time is not requested, or unknown."""
 
 
 ALONE = Knowledge()
@@ -73,9 +73,9 @@ class Forecast:
 
 
 def forecast(series: Series, sizes: Sequence[int], knowledge: Knowledge = ALONE, *, advise: bool = True) -> Forecast:
-    """Return the predictions at `sizes`; with `advise` also the next run that would help most.
+    """Return the predictions at `sizes`; with `advise` also the most useful next run.
 
-    Raises RequestError when no row can be used.
+    Raises RequestError without a usable row.
     """
     if max(sizes) > LARGEST:
         raise RequestError("predict.too_large", processes=max(sizes), limit=LARGEST)
@@ -109,7 +109,7 @@ def forecast(series: Series, sizes: Sequence[int], knowledge: Knowledge = ALONE,
 
 
 def _constant(series: Series, rows: Sequence[MeasuredSize], sizes: Sequence[int]) -> dict[str, list[float | None]]:
-    """Return what stands beside a prediction from one row: no law can be fitted."""
+    """Return the values beside a prediction from one row, to which no law can be fitted."""
     constant = beside(series, rows, sizes)["constant_efficiency"]
     return {law: constant if law == "constant_efficiency" else [None] * len(sizes) for law in LAWS}
 
@@ -149,7 +149,7 @@ def _entry(
 def _not_validated(
     series: Series, rows: Sequence[MeasuredSize], marks: Sequence[Flag], size: int, look: Outlook
 ) -> str | None:
-    """Return why nobody knows how often such an interval holds; None where studies of other sources confirmed it."""
+    """Return why the reliability of such an interval is unknown; None if studies of other sources confirmed it."""
     reasons = {
         MEASURED: look.basis == MEASURED,
         "boundary": look.crossing and look.basis not in (HISTORY, PHYSICS),
@@ -169,7 +169,7 @@ def _range_warning(reason: str | None) -> str:
 
 
 def _training(series: Series, knowledge: Knowledge, size: int, value: ValueRange, nodes: int | None) -> Training | None:
-    """Return how long a training takes at a size; None when nobody asked, or its steps are not known."""
+    """Return the time of a training at a size; None if it is not requested or its steps are unknown."""
     goal = knowledge.goal
     if goal is None:
         return None
@@ -182,7 +182,7 @@ def _training(series: Series, knowledge: Knowledge, size: int, value: ValueRange
 
 
 def _batch_warning(trained: Training | None, goal: Goal | None) -> list[str]:
-    """Return what is not known about the samples that a training needs at its batch."""
+    """Return the warning on the samples that a training needs at its batch."""
     if trained is None or goal is None:
         return []
     unchanged = (
@@ -205,7 +205,7 @@ def _own_time(series: Series) -> Price:
 
 
 def _general(series: Series, marks: Sequence[Flag]) -> list[str]:
-    """Return the warnings that hold for every size."""
+    """Return the warnings for all sizes."""
     warnings = [f"{note}: {message(f'predict.warning_{note.replace(chr(45), chr(95))}')}" for note in series.notes]
     kinds: dict[str, list[int]] = {}
     for flag in marks:
@@ -223,7 +223,7 @@ def _general(series: Series, marks: Sequence[Flag]) -> list[str]:
 def _warnings(
     series: Series, rows: Sequence[MeasuredSize], size: int, look: Outlook, knowledge: Knowledge
 ) -> list[str]:
-    """Return what must be known about one prediction: `id: sentence`."""
+    """Return the warnings for one prediction: `id: sentence`."""
     warnings: list[str] = []
     largest = rows[-1].processes
     if look.basis == MEASURED:

@@ -1,4 +1,4 @@
-"""What a training has to reach: by what was asked for, or by the runs of a study that reached their check."""
+"""The goal of a training: as requested, or from the runs of a study that passed their check."""
 
 import itertools
 import math
@@ -16,25 +16,25 @@ from hackathon.runs.states import SUCCEEDED
 MOST_RUNS = 64
 """Runs of a study whose curves are read, the newest ones."""
 EPOCHS = "epochs"
-"""The final number of a program that says how many epochs it did."""
+"""The final number of a program with its number of epochs."""
 
 
 @dataclass(frozen=True)
 class Wish:
-    """What was asked for on the command line; None was not."""
+    """The command line's request; None: not specified."""
 
     epochs: float | None = None
-    """At the smallest size that can be used."""
+    """At the smallest usable size."""
     samples: float | None = None
-    """Of an epoch."""
+    """Samples per epoch."""
     batch: float | None = None
-    """Samples of a step: of one process in weak scaling, of all in strong scaling."""
+    """Samples per step: of one process in weak scaling, of all in strong scaling."""
     critical: float | None = None
     target: RecordedCheck | None = None
 
     @property
     def asks(self) -> bool:
-        """Whether the time of a training is asked for."""
+        """Whether the time of a training is requested."""
         return any(number is not None for number in (self.epochs, self.samples, self.critical, self.target))
 
 
@@ -42,9 +42,9 @@ NO_WISH = Wish()
 
 
 def goal_asked(wish: Wish, mode: str, base: int, batch: float | None) -> Goal | None:
-    """Return the goal of epochs and samples that were asked for; None without both.
+    """Return the goal of the requested epochs and samples; None without both.
 
-    `base`: processes of the size at which they hold; `batch`: as Wish.batch, where it is not asked for but known.
+    `base`: processes of the size for which they are valid; `batch`: as Wish.batch, if it is known without a request.
     """
     if wish.epochs is None or wish.samples is None:
         return None
@@ -60,7 +60,7 @@ def goal_measured(
 ) -> Goal | None:
     """Return the goal that runs reached: the samples at which the check's metric first passed, for each batch.
 
-    A run that wrote the metric only at its end had passed by then. None when no run tells.
+    A run that wrote the metric only at its end had passed by then. None without data.
     """
     own = wish.batch or batch
     check = wish.target or check
@@ -89,7 +89,7 @@ def _need(run: RunEntry, check: RecordedCheck) -> Need | None:
 
 
 def epoch_samples(runs: Iterable[RunEntry]) -> float | None:
-    """Return the samples of an epoch, by the newest run that told how many epochs it did."""
+    """Return the samples per epoch, by the newest run with a number of epochs."""
     samples = None
     for run in runs:
         epochs = dict(run.numbers).get(EPOCHS)
@@ -99,9 +99,9 @@ def epoch_samples(runs: Iterable[RunEntry]) -> float | None:
 
 
 def alike(series: Sequence[Sequence[RunEntry]]) -> Iterator[list[RunEntry]]:
-    """Yield for each series of a study the runs that tell how many samples its training needs.
+    """Yield for each series of a study the runs that show how many samples its training needs.
 
-    Its own; and those of the others where the series differ in nothing but the batch.
+    These are its own, and those of other series that differ only in the batch.
     """
     every = list(itertools.chain.from_iterable(series))
     only_batches = {name for run in every for name in run.settings} <= {"batch_size"}

@@ -1,4 +1,4 @@
-"""What other studies lost where this one was not measured yet: the memory of a cluster."""
+"""Use the losses of other studies for sizes that this one has not measured: the memory of a cluster."""
 
 import itertools
 import math
@@ -12,12 +12,14 @@ from hackathon.prediction.rows import MeasuredSize, Series
 
 HISTORY = "history"
 MODEL, FRAMEWORK, LOSS = 6.0, 1.0, 0.05
-"""Logarithms of the weight of a study with the same words in its model's name, with the same framework; and the
-difference of the losses inside a node over which a study's weight falls to 37 %."""
+"""Logarithms of the weight of a study with the same words in its model's name and with the same framework; loss scale.
+
+A study's weight falls to 37 % over the third value, the difference of the losses inside a node.
+"""
 NOISE, PART = 0.012, 0.2
 """Standard deviation of a loss that was measured elsewhere, and the share of the loss itself that is added."""
 BEYOND = 2.0
-"""Factor of the deviation where the other study does not reach as far and its last step is continued."""
+"""Factor of the deviation when the other study ends earlier and its last step is extrapolated."""
 OWN = (0.95, 0.5, 0.25, 0.1)
 """Weight of memory by the number of own rows beyond the first full node."""
 _WORD = re.compile(r"[^\W_]+(?:[.-]\w+)*")
@@ -25,20 +27,20 @@ _WORD = re.compile(r"[^\W_]+(?:[.-]\w+)*")
 
 @dataclass(frozen=True)
 class Recollection:
-    """What other studies say of one size."""
+    """The other studies' result for one size."""
 
     components: tuple[Component, ...]
     studies: tuple[str, ...]
-    """Names, the closest kin first."""
+    """Names, the most similar first."""
 
 
 def recall(
     own: Series, rows: Sequence[MeasuredSize], anchor: MeasuredSize, target: MeasuredSize, studies: Sequence[Series]
 ) -> Recollection | None:
-    """Return the cost at `target` by what others lost from the size of `anchor`, an own row, to it; None without any.
+    """Return the cost at `target` by other studies' loss from the size of `anchor`, an own row; None without any.
 
-    Studies of another cluster, of another mode, and this study itself are left out; a study counts by the words that
-    its model's name shares with this one's, its framework and its loss inside a node.
+    Studies of another cluster or mode, and this study itself, are omitted. A study is weighted by the words that its
+    model's name shares with this one's, its framework and its loss inside a node.
     """
     entries: list[tuple[float, Component, str]] = []
     for other in studies:
@@ -62,7 +64,7 @@ def recall(
 
 
 def _stranger(own: Series, other: Series) -> bool:
-    """Return whether a study says nothing about this one: another cluster or mode, or this very study."""
+    """Return whether a study is not comparable: another cluster or mode, or this very study."""
     if own.kin.cluster and other.kin.cluster and _plain(own.kin.cluster) != _plain(other.kin.cluster):
         return True
     if own.mode != other.mode:
@@ -76,7 +78,7 @@ def _plain(text: str) -> str:
 
 
 def _kinship(own: Series, other: Series) -> float:
-    """Return the logarithm of a study's weight by names; a series without a model goes by its own name."""
+    """Return the logarithm of a study's weight by names; a series without a model uses its own name."""
     words = [set(_WORD.findall((study.kin.model or study.name or "").casefold())) for study in (own, other)]
     both = words[0] | words[1]
     shared = len(words[0] & words[1]) / len(both) if both else 0.0
@@ -85,7 +87,7 @@ def _kinship(own: Series, other: Series) -> float:
 
 
 def _difference(rows: Sequence[MeasuredSize], their: Sequence[MeasuredSize]) -> float:
-    """Return how far the losses inside one node lie apart, in units of LOSS; 0 where either is not known."""
+    """Return the difference of the losses inside one node, in units of LOSS; 0 when either is unknown."""
     losses = [_inside(sizes) for sizes in (rows, their)]
     if losses[0] is None or losses[1] is None:
         return 0.0
@@ -120,7 +122,7 @@ def _loss(rows: Sequence[MeasuredSize], anchor: MeasuredSize, target: MeasuredSi
 
 
 def _at(line: Sequence[tuple[float, float]], x: float) -> float:
-    """Return the height of a line at x; beyond its end its last part goes on, without falling."""
+    """Return the height of a line at x; beyond its end its last part is extrapolated, without falling."""
     for (x0, y0), (x1, y1) in itertools.pairwise(line):
         if x <= x1 + 1e-9:
             return y0 + (y1 - y0) * (x - x0) / (x1 - x0)

@@ -1,4 +1,4 @@
-"""Least squares of a few columns with coefficients that are not negative, in plain Python."""
+"""Least squares of a few columns with non-negative coefficients, in plain Python."""
 
 import math
 from collections.abc import Sequence
@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from itertools import combinations
 
 TOLERANCE = 1e-9
-"""A column whose part that is new is smaller than this share of it says nothing new."""
+"""A column whose independent part is below this share of it is dependent."""
 
 
 @dataclass(frozen=True)
 class Fit:
-    """Coefficients, what is left of the heights, and how sure a combination of the coefficients is."""
+    """Coefficients, residual, and the variance of combinations of the coefficients."""
 
     coefficients: tuple[float, ...]
-    """One for each column, zero for those that are not used."""
+    """One for each column, zero for unused ones."""
     residual: float
     """Sum of squares."""
     used: tuple[int, ...]
@@ -23,7 +23,7 @@ class Fit:
     """R of the QR decomposition of the used columns, row by row."""
 
     def value(self, at: Sequence[float]) -> float:
-        """Return the fitted height where the columns have these values."""
+        """Return the fitted height for values of the columns."""
         return math.fsum(c * x for c, x in zip(self.coefficients, at, strict=True))
 
     def leverage(self, at: Sequence[float]) -> float:
@@ -36,9 +36,9 @@ class Fit:
 
 
 def least_squares(columns: Sequence[Sequence[float]], heights: Sequence[float]) -> Fit | None:
-    """Return the fit without a sign condition; None when the columns depend on each other or are too many.
+    """Return the unconstrained fit; None when the columns are dependent or too many.
 
-    QR by Gram and Schmidt, each column twice: with a handful of columns as exact as Householder's (Giraud et al. 2005).
+    QR by Gram and Schmidt, each column twice: with a few columns as exact as Householder's (Giraud et al. 2005).
     """
     rows: list[list[float]] = [[0.0] * len(columns) for _ in columns]
     basis: list[list[float]] = []
@@ -71,8 +71,8 @@ def least_squares(columns: Sequence[Sequence[float]], heights: Sequence[float]) 
 def non_negative(columns: Sequence[Sequence[float]], heights: Sequence[float]) -> Fit | None:
     """Return the fit with the smallest residual among those without a negative coefficient; None without any.
 
-    Every set of columns is tried, which is exact (the solution is a fit of the columns that it uses) and quick for
-    the at most four columns here.
+    Every set of columns is tried, which is exact (the solution is a fit of the columns that it uses) and quick for the
+    at most four columns here.
     """
     best: Fit | None = None
     numbers = range(len(columns))

@@ -1,7 +1,7 @@
-"""A limit that no row has met yet: a shared server, a full switch, a serial part that begins to count.
+"""A limit that no row has reached yet: a shared server, a full switch, a serial part that begins to count.
 
-No curve through the rows knows it, and in public studies most values outside an interval were slower than it, hardly
-any faster. So a share of the distribution lies where a limit would put the cost.
+A curve through the rows does not show it. In public studies most values outside an interval were slower, hardly any
+faster. So a part of the distribution is where a limit would put the cost.
 """
 
 import itertools
@@ -13,32 +13,41 @@ from hackathon.prediction.rows import STRONG, WEAK, MeasuredSize
 
 LIMIT = "limit"
 CHANCE = 0.06
-"""Of a limit in the next doubling of the processes, in a series that shows none."""
+"""Chance of a limit in the next doubling of the processes, in a series without signs of one."""
 IN_STRONG = 2
-"""How many times as likely it is in strong scaling, where the work of a process shrinks with each doubling: there
-twice as many values lay on the slow side of the interval."""
+"""Factor of the chance in strong scaling, where the work of a process shrinks with each doubling.
+
+Twice as many values were on the slow side of the interval there.
+"""
 LOSSES = ((0.05, 0.35), (0.09, 0.35), (0.2, 0.2), (0.45, 0.1))
 """Logarithm of the cost that such a limit adds to each doubling, and its weight."""
 BENDING = 0.3
-"""Chance of one where each doubling loses more than the doubling before."""
+"""Chance of a limit if each doubling loses more than the doubling before."""
 STEEPER = ((1.5, 0.4), (3.0, 0.35), (6.0, 0.25))
-"""How many times the last doubling's loss the next one's is then, and its weight."""
+"""Factor of the next doubling's loss over the last one's in that case, and its weight."""
 NOTICED, MORE = 0.03, 0.01
-"""Loss of the last doubling, and its growth over the one before, from which on a series bends (logarithms)."""
+"""Loss of the last doubling, and its growth over the one before, from which a series bends (logarithms)."""
 SATURATED = math.log(2)
-"""Loss of a doubling where the rate does not grow any more; a rate that falls loses more."""
+"""Loss of a doubling without growth of the rate; a falling rate loses more."""
 GOING_ON = {WEAK: 0.15, STRONG: 0.3}
-"""Weight of a loss that goes on as it began, beside the curves. Of 0 to 0.3, whole sources counting alike: with 0.1
-intervals of weak scaling still missed a quarter of AdaptDL's programs, with more than 0.15 they were only wider."""
+"""Weight of a loss that continues as it began, beside the curves. Chosen from 0 to 0.3, with equal weight per source.
+
+With 0.1, intervals of weak scaling still missed a quarter of AdaptDL's programs; above 0.15 they were only wider.
+"""
 EXPLAINED = 0.08
-"""Half of an interval (logarithm) below which that weight shrinks with it: about what three ordinary rows leave. More
-rows that one curve explains leave less room for another."""
+"""Half of an interval (logarithm) below which that weight shrinks with it: about that of three ordinary rows.
+
+More rows on one curve leave less room for another.
+"""
 SHARES = {
     WEAK: ((-0.2, 0.15), (0.0, 0.2), (0.15, 0.25), (0.5, 0.2), (1.25, 0.2)),
     STRONG: ((-0.1, 0.1), (0.1, 0.15), (0.65, 0.3), (1.1, 0.25), (1.5, 0.2)),
 }
-"""Share of the whole loss so far (logarithms) that the next doubling lost, and its weight: quantiles over the public
-studies of `tests/bench/bench_predict.py`, AdaptDL's traces and three ARCHER notebooks, each source counting alike."""
+"""Share of the whole loss so far (logarithms) that the next doubling lost, and its weight.
+
+Quantiles over the public studies of `tests/bench/bench_predict.py`, AdaptDL's traces and three ARCHER notebooks, with
+equal weight per source.
+"""
 EXACT = 0.02
 """Half of an interval (logarithm) below which the chance of a limit shrinks with it."""
 SPREAD = 0.03
@@ -46,9 +55,9 @@ SPREAD = 0.03
 
 
 def bends(rows: Sequence[MeasuredSize]) -> float | None:
-    """Return the loss of the last doubling (logarithm of the cost) of a series whose losses grow; None for others.
+    """Return the loss of the last doubling (logarithm of the cost) of a series with growing losses; else None.
 
-    A step from one node to several is no sign: it happens once.
+    A step from one node to several does not count: it happens once.
     """
     if len(rows) < 3:
         return None
@@ -59,7 +68,7 @@ def bends(rows: Sequence[MeasuredSize]) -> float | None:
 
 
 def _step(row: MeasuredSize, after: MeasuredSize) -> float | None:
-    """Return what each doubling lost between two rows; None from one node to several, and for one size twice."""
+    """Return the loss per doubling between two rows; None from one node to several, and for equal sizes."""
     if (row.nodes or 1) == 1 < (after.nodes or 1) or after.processes <= row.processes:
         return None
     return math.log(after.cost / row.cost) / math.log2(after.processes / row.processes)
@@ -68,10 +77,10 @@ def _step(row: MeasuredSize, after: MeasuredSize) -> float | None:
 def limited(
     rows: Sequence[MeasuredSize], size: int, mode: str, without: float, half_width: float
 ) -> tuple[float, list[Component]]:
-    """Return the chance of a limit up to `size`, and the costs that it would lead to.
+    """Return the chance of a limit up to `size`, and the resulting costs.
 
-    `without`, `half_width`: the logarithm of the cost without, and half of its interval: rows that one curve meets
-    exactly leave little room for another. Chances of several doublings add up.
+    `without`, `half_width`: the logarithm of the cost without a limit, and half of its interval: rows exactly on one
+    curve leave little room for another. Chances of several doublings add up.
     """
     room = min(1.0, half_width / EXACT)
     doublings = math.log2(size / rows[-1].processes)
@@ -90,13 +99,13 @@ def limited(
 
 
 def going_on(rows: Sequence[MeasuredSize], size: int, mode: str) -> list[Component]:
-    """Return the costs up to `size` when each doubling loses a share of what the rows have lost so far."""
+    """Return the costs up to `size` if each doubling loses a share of the rows' loss so far."""
     last = rows[-1]
     lost = math.log(last.cost / min(row.cost for row in rows))
     doublings = math.log2(size / last.processes)
     shares = SHARES[STRONG if mode == STRONG else WEAK]
     before = _step(rows[-2], last) if len(rows) > 1 else None
-    steepest = max(SATURATED, STEEPER[0][0] * (before or 0.0))  # the rate stands still, or falls faster than it did
+    steepest = max(SATURATED, STEEPER[0][0] * (before or 0.0))  # the rate is constant, or falls faster than before
     return [
         Component(w, math.log(last.cost) + min(share * lost, steepest) * doublings, SPREAD, LIMIT)
         for share, w in shares

@@ -1,7 +1,7 @@
-"""The average over candidates: how likely each is, and the distribution of the cost that they give together.
+"""Average over candidates: their probabilities, and the resulting distribution of the cost.
 
-The noise of one row is not known either: it is averaged over a grid of values, likely ones near 1 %. So rows without
-any noise pick their shape, and two rows pick none.
+The noise of one row is unknown too: it is averaged over a grid of values, with most weight near 1 %. So rows without
+any noise determine their shape, and two rows determine none.
 """
 
 import math
@@ -13,12 +13,14 @@ from hackathon.prediction.shapes import ShapeFit
 NOISES = tuple(0.00015 * 2**step for step in range(10))
 """Standard deviations of a row's relative error that are averaged over."""
 USUAL, SPREAD = 0.014, 0.9
-"""The likeliest noise, and the width of the distribution of its logarithm before the rows are looked at: normal above,
-exponential below. It covers what a shape misses, too: `tests/bench/bench_predict.py` counts how often they hold."""
+"""The most probable noise, and the width of its logarithm's prior: normal above, exponential below.
+
+It includes the error of a shape: `tests/bench/bench_predict.py` counts how often intervals contain the value.
+"""
 RANGE = 0.1
-"""Width over which a coefficient may lie, relative to the cost: what one more parameter costs in likelihood."""
+"""Width of a coefficient's prior relative to the cost: the penalty of one more parameter in likelihood."""
 LEAST = 1e-5
-"""Share of the likeliest component below which one is left out."""
+"""Share of the most probable component below which one is omitted."""
 NINETY = (0.05, 0.95)
 
 
@@ -33,10 +35,10 @@ class Component:
 
 
 def mixture(candidates: Iterable[ShapeFit], least_noise: float = 0.0) -> list[Component]:
-    """Return the distribution that candidates give together; the weights add up to one.
+    """Return the joint distribution of candidates; the weights add up to one.
 
     The likelihood of a candidate is that of normal relative errors, its coefficients integrated out over RANGE.
-    `least_noise`: what repeats say that a row has at least.
+    `least_noise`: a row's noise, at least, by repeats.
     """
     noises = [noise for noise in NOISES if noise >= least_noise] or [max(NOISES[-1], least_noise)]
     before = [_before(noise) for noise in noises]
@@ -58,13 +60,13 @@ def mixture(candidates: Iterable[ShapeFit], least_noise: float = 0.0) -> list[Co
 
 
 def _before(noise: float) -> float:
-    """Return the logarithm of the weight of a noise before the rows are looked at."""
+    """Return the logarithm of a noise's prior weight."""
     distance = math.log(noise / USUAL) / SPREAD
     return -abs(distance) if distance < 0 else -0.5 * distance * distance
 
 
 def scaled(components: Sequence[Component], total: float = 1.0) -> list[Component]:
-    """Return components with weights that add up to `total`, without those that weigh nothing."""
+    """Return components with weights that add up to `total`, without those of zero weight."""
     top = max(component.weight for component in components)
     remaining = [component for component in components if component.weight > LEAST * top]
     mass = math.fsum(component.weight for component in remaining)
@@ -75,7 +77,7 @@ def scaled(components: Sequence[Component], total: float = 1.0) -> list[Componen
 
 
 def quantile(components: Sequence[Component], share: float) -> float:
-    """Return the logarithm of the cost below which a share of the distribution lies."""
+    """Return the logarithm of the cost below which a share of the distribution is."""
     low = min(component.log_cost - 8 * component.deviation for component in components)
     high = max(component.log_cost + 8 * component.deviation for component in components)
     parts = [

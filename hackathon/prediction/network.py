@@ -1,4 +1,4 @@
-"""What is known about a cluster's all-reduce: its time for so many bytes at any size, from what was measured. Pure."""
+"""The time of a cluster's all-reduce for any message and number of processes, from measurements. Pure."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -8,7 +8,7 @@ from typing import Any
 from hackathon.text.numbers import finite, positive
 
 OPERATION = "all-reduce"
-"""Its name in what `hackathon clusters measure` keeps."""
+"""Its name in the results of `hackathon clusters measure`."""
 
 
 @dataclass(frozen=True)
@@ -22,10 +22,10 @@ class MeasuredCollective:
     rate: float
     """Bytes per second of the whole buffer (algorithm bandwidth)."""
     small: tuple[float, float, float] | None = None
-    """The same two for small messages, and the bytes up to which they hold."""
+    """Start and rate for small messages, and the bytes up to which they are valid."""
 
     def line(self, size: float) -> tuple[float, float]:
-        """Return start and rate that hold for so many bytes."""
+        """Return start and rate for so many bytes."""
         return self.small[:2] if self.small is not None and size <= self.small[2] else (self.start, self.rate)
 
 
@@ -37,7 +37,7 @@ class Network:
 
     @property
     def ratio(self) -> float | None:
-        """How many times longer many bytes take between nodes than inside one; None when either was not measured."""
+        """How many times longer many bytes take between nodes than inside one; None unless both were measured."""
         best: dict[bool, float] = {}
         for collective in self.measured:
             inside = collective.hosts == 1
@@ -45,10 +45,10 @@ class Network:
         return best[True] / best[False] if len(best) == 2 else None
 
     def seconds(self, size: float, processes: int, nodes: int | None) -> tuple[float, ...]:
-        """Return what an all-reduce of so many bytes takes: one value, or several where it may be any of them.
+        """Return the possible times of an all-reduce of so many bytes: one value, or several if it is ambiguous.
 
         A ring sends 2(n−1)/n of the bytes (Patarasuk and Yuan 2009), so the nearest measured size gives the bandwidth.
-        Its start grows with n − 1 in a ring and with log₂ n in a tree. Empty when nothing of the kind was measured.
+        Its start grows with n − 1 in a ring and with log₂ n in a tree. Empty without a comparable measurement.
         """
         if processes < 2:
             return (0.0,)
@@ -71,7 +71,7 @@ def ring(processes: int) -> float:
 
 
 def network_from(entries: Iterable[Mapping[str, Any]]) -> Network:
-    """Return the network by the entries of `scaling.cluster_measurements.measured`; others are left out."""
+    """Return the network by the entries of `scaling.cluster_measurements.measured`; others are omitted."""
     collectives = []
     for entry in entries:
         operation = entry["operations"].get(OPERATION)
@@ -90,7 +90,7 @@ def network_from(entries: Iterable[Mapping[str, Any]]) -> Network:
 
 
 def _line(value: object) -> tuple[float, float, float] | None:
-    """Return (seconds, bytes per second, largest bytes) of one fit; None for what is none."""
+    """Return (seconds, bytes per second, largest bytes) of one fit; None for an invalid one."""
     if not isinstance(value, Mapping):
         return None
     start, rate = finite(value.get("alpha_us")), positive(value.get("beta_gb_s"))

@@ -1,4 +1,4 @@
-"""The measurement that would narrow a prediction most."""
+"""Find the measurement that would narrow a prediction most."""
 
 import math
 from collections.abc import Sequence
@@ -10,18 +10,18 @@ from hackathon.prediction.physics import Physics
 from hackathon.prediction.rows import MeasuredSize, Series
 
 SECONDS = 300
-"""Of one run: after the first minute rates change little."""
+"""Seconds of one run: after the first minute rates change little."""
 WORTH = 0.15
-"""Share by which a run must narrow the interval to be advised."""
+"""Share by which a run must narrow the interval to be recommended."""
 NEARLY = 0.8
-"""A cheaper run is taken when it helps this much of the best one."""
+"""A cheaper run is chosen if it has this share of the best one's effect."""
 OUTCOMES = (0.25, 0.75)
-"""Quantiles of the cost that a run is supposed to find: the width that follows is their mean."""
+"""Quantiles of the cost that a run is assumed to measure: the resulting width is their mean."""
 
 
 @dataclass(frozen=True)
 class NextRun:
-    """A run that is worth making."""
+    """A recommended run."""
 
     processes: int
     nodes: int | None
@@ -29,7 +29,7 @@ class NextRun:
     half_width_after: float
 
     def to_json(self) -> dict[str, Any]:
-        """Return the run as the JSON of a prediction has it."""
+        """Return the run as in the JSON of a prediction."""
         return {
             "processes": self.processes, "nodes": self.nodes, "seconds": SECONDS,
             "half_width_before": self.half_width_before, "half_width_after": self.half_width_after,
@@ -46,7 +46,7 @@ def next_run(
     series: Series, rows: Sequence[MeasuredSize], size: int, studies: Sequence[Series] = (),
     physics: Physics | None = None,
 ) -> NextRun | None:  # fmt: skip
-    """Return the run below `size` that narrows the interval there most; None where none is worth it."""
+    """Return the run below `size` that narrows the interval there most; None if none is worthwhile."""
     before = half_width(outlook(series, rows, size, studies, physics))
     runs = []
     for processes, nodes in _sizes(series, rows, size):
@@ -67,7 +67,7 @@ def next_run(
 
 
 def _sizes(series: Series, rows: Sequence[MeasuredSize], size: int) -> list[tuple[int, int | None]]:
-    """Return sizes that could be measured, the cheapest first: doublings of a full node, else of the largest row."""
+    """Return measurable sizes, the cheapest first: doublings of a full node, else of the largest row."""
     done = {row.processes for row in series.rows}
     unit = series.per_node
     sizes: list[tuple[int, int | None]] = []

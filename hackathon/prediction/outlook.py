@@ -1,4 +1,4 @@
-"""The distribution of the cost of one unit of work at one size, and what it rests on."""
+"""The distribution of the cost of one unit of work at one size, and its basis."""
 
 import itertools
 import math
@@ -17,61 +17,69 @@ MEASURED, IN_NODE, ACROSS_NODES, BASELINE = "measured", "in-node", "across-nodes
 BOUNDARY = ((0.005, 0.2), (0.015, 0.2), (0.035, 0.2), (0.07, 0.2), (0.2, 0.2))
 """Logarithm of the cost that the step from one node to two adds, and its weight: fifths of 100 public studies."""
 BOUNDARY_SHARE = 0.7
-"""Weight of BOUNDARY beside the curve inside the node, where nothing else is known about the network."""
+"""Weight of BOUNDARY beside the curve inside the node, if the network is otherwise unknown."""
 SLOW_CHANCE = 0.2
-"""Chance that the network between nodes limits the program, where nothing is known about it."""
+"""Chance that the network between nodes limits the program, if it is unknown."""
 SLOW_NETWORK = ((0.3, 0.25), (0.6, 0.25), (1.0, 0.2), (1.65, 0.3))
-"""Logarithm of the cost that the step then adds, and its weight: five of eight programs on a cloud lost 0.4 to 1.25
-(Qiao et al., Pollux, OSDI 2021: traces of AdaptDL). With SLOW_CHANCE the interval ends 80 % below the value, somewhat
-beyond the worst of them (71 %)."""
+"""Logarithm of the cost that the step then adds, and its weight.
+
+Five of eight programs on a cloud lost 0.4 to 1.25 (Qiao et al., Pollux, OSDI 2021: traces of AdaptDL). With SLOW_CHANCE
+the interval ends 80 % below the value, slightly beyond the worst of them (71 %).
+"""
 SLOW_SPREAD = 0.05
 """Standard deviation of these."""
 BOUNDARY_CHANCE = 0.25
-"""That a doubling of the processes is the one that leaves the first node, where nobody says how many a node holds: of
-the four doublings up to 16 processes one is."""
+"""Chance that a doubling of the processes leaves the first node, if the size of a node is unknown.
+
+One of the four doublings up to 16 processes does.
+"""
 BETWEEN = (math.sqrt(1.5), 3.0)
-"""Between two rows: the noise of the size itself and of the mean of its two neighbours, in units of one row's; and the
-part of the rise between them by which a curve may bend. Found on rows hidden between two others."""
+"""Uncertainty between two rows: noise in units of one row's, and divisor of the rise for a curve's bend.
+
+The noise is that of the size itself and of its neighbours' mean. Calibrated on rows hidden between two others.
+"""
 FURTHER = 0.3
-"""What each further doubling of the nodes adds, in units of the step to two."""
+"""Cost that each further doubling of the nodes adds, in units of the step to two."""
 SINGLE = {
     "weak": ((0.0, 0.3), (0.02, 0.3), (0.08, 0.3), (0.2, 0.1)),
     "strong": ((0.0, 0.2), (0.05, 0.3), (0.2, 0.3), (0.5, 0.2)),
 }
 """From a single row: logarithm of the cost that each doubling of the processes adds, and its weight."""
 STEP_SHARE = (0.95, 0.75, 0.5, 0.3)
-"""Weight of a step made of computing and the measured network, by the number of own rows that show communication
-between as many nodes or more: rows know what a model leaves out."""
+"""Weight of a step computed from computing and the measured network.
+
+By the number of own rows with communication between as many nodes or more: rows contain what a model omits.
+"""
 RATIO_SHARE = 0.6
-"""Weight of the loss inside the node, made longer as the network is slower, where the bytes are not known."""
+"""Weight of the loss inside the node, scaled by the network's slowness, if the bytes are unknown."""
 FASTER = 0.02
-"""Standard deviation of a cost that is taken from one row, for each doubling."""
+"""Standard deviation of a cost that is based on one row, per doubling."""
 
 
 FARTHEST = 600.0
-"""Logarithm of a cost beyond which nothing is told apart: its exponential must be a number."""
+"""Logarithm of a cost beyond which values are equal: its exponential must be finite."""
 
 
 @dataclass(frozen=True)
 class Outlook:
-    """What is known about one size."""
+    """The result for one size."""
 
     components: tuple[Component, ...]
     basis: str
     row: MeasuredSize | None = None
-    """The row that was measured at this size."""
+    """The measured row of this size."""
     crossing: bool = False
     """The size is on several nodes and every row inside one."""
     studies: tuple[str, ...] = ()
     """Other studies that count."""
     fixed: float | None = None
-    """The logarithm of the cost where it is a convention, not a mean."""
+    """The logarithm of the cost if it is a convention, not a mean."""
     least: tuple[float, float] | None = None
-    """An interval that the bounds contain: knowing less never narrows them."""
+    """An interval that the bounds contain: less knowledge never narrows them."""
     _quantiles: dict[float, float] = field(default_factory=dict, compare=False)
 
     def quantile(self, share: float) -> float:
-        """Return the logarithm of the cost below which a share of the distribution lies."""
+        """Return the logarithm of the cost below which a share of the distribution is."""
         if share not in self._quantiles:
             self._quantiles[share] = _held(quantile(self.components, share))
         return self._quantiles[share]
@@ -86,7 +94,7 @@ class Outlook:
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """The interval of 90 % of the logarithm of the cost; the value lies inside."""
+        """The interval of 90 % of the logarithm of the cost; it contains the value."""
         low, high = (self.quantile(share) for share in NINETY)
         least = self.least or (self.log_cost, self.log_cost)
         return min(low, least[0], self.log_cost), max(high, least[1], self.log_cost)
@@ -96,7 +104,7 @@ def outlook(
     series: Series, rows: Sequence[MeasuredSize], size: int, studies: Sequence[Series] = (),
     physics: Physics | None = None,
 ) -> Outlook:  # fmt: skip
-    """Return what the good rows of a series, other studies and the measured network say about the cost at `size`."""
+    """Return the cost at `size` by the good rows of a series, other studies and the measured network."""
     per_node = series.per_node
     nodes = math.ceil(size / per_node) if per_node else None
     measured = [row for row in series.rows if row.processes == size]
@@ -146,9 +154,9 @@ def outlook(
 
 
 def _widened(look: Outlook, series: Series, rows: Sequence[MeasuredSize], size: int) -> Outlook:
-    """Return the outlook with a share for what no row has met: a slow network, a limit, a loss that goes on.
+    """Return the outlook with a share for effects beyond the rows: a slow network, a limit, a continuing loss.
 
-    The value moves only where the rows show a limit.
+    The value moves only if the rows show a limit.
     """
     doublings = math.log2(size / rows[-1].processes)
     boundary = 1.0 if look.crossing else 0.0 if series.per_node else 1 - (1 - BOUNDARY_CHANCE) ** doublings
@@ -193,7 +201,7 @@ def _single(
     series: Series, row: MeasuredSize, target: MeasuredSize, studies: Sequence[Series], physics: Physics | None,
     crossing: bool,
 ) -> Outlook:  # fmt: skip
-    """Return what one row says: with the network a step, else the same efficiency within what public studies lost."""
+    """Return the cost by one row: a step on a known network, else constant efficiency minus public studies' losses."""
     memory = recall(series, [row], row, target, studies)
     if memory is not None:
         return Outlook(memory.components, HISTORY, crossing=crossing, studies=memory.studies)
@@ -215,7 +223,7 @@ def _physical(
     series: Series, rows: Sequence[MeasuredSize], target: MeasuredSize, beside: Sequence[Component],
     physics: Physics | None,
 ) -> tuple[Component, ...] | None:  # fmt: skip
-    """Return the step of computing and communication with other knowledge beside it; None where it is not known."""
+    """Return the step of computing and communication combined with other results; None when it is unknown."""
     model = step_model(physics, rows, target, series.mode) if physics is not None and physics.whole else None
     if model is None:
         return None
@@ -226,9 +234,9 @@ def _physical(
 
 
 def _over_boundary(mode: str, anchor: MeasuredSize, own: Sequence[Component], nodes: int) -> list[Component]:
-    """Return the cost beyond the node when nothing is known about the network: BOUNDARY beside the curve inside.
+    """Return the cost beyond the node for an unknown network: BOUNDARY beside the curve inside.
 
-    In strong scaling the curve inside goes on below it: its cost grows whatever the network does.
+    In strong scaling the curve inside continues in addition: its cost grows on any network.
     """
     start = math.log(anchor.cost)
     if mode == STRONG:
@@ -239,10 +247,10 @@ def _over_boundary(mode: str, anchor: MeasuredSize, own: Sequence[Component], no
 
 
 def _by_network(rows: Sequence[MeasuredSize], nodes: int, network: float) -> list[Component]:
-    """Return the cost when the part that communication takes inside the node grows by `network` between nodes.
+    """Return the cost if the part of communication inside the node grows by `network` between nodes.
 
-    The part is at least what the node loses over its smallest row; a ring over m nodes moves 2(m−1)/m of the bytes
-    (Patarasuk and Yuan 2009), and how much is hidden behind computing is not known: a factor of two each way.
+    The part is at least the node's loss over its smallest row. A ring over m nodes moves 2(m−1)/m of the bytes
+    (Patarasuk and Yuan 2009). The part hidden behind computing is unknown: a factor of two each way.
     """
     lost = max(rows[-1].cost / rows[0].cost - 1, 0.002)
     share = 2 * (1 - 1 / nodes)

@@ -1,10 +1,10 @@
-"""The time of a step as computing and an all-reduce of the gradients that hides behind it in part. Pure.
+"""The time of a step as computing and a partly hidden all-reduce of the gradients. Pure.
 
     step = c + exposed + waiting,  exposed = max(A − h·c, t·A),  waiting = w·√(2 ln n)·c
 
 c: computing of one process; A: the all-reduce of all gradients on this network; h: the share of computing during which
-communication can run (backward is some two thirds of it); t: the share of A that comes after the last gradient. Only A
-is measured. h and w are not known, so each combination is a candidate, and the rows weigh them.
+communication can run (backward is about two thirds of it); t: the share of A after the last gradient. Only A is
+measured. h and w are unknown, so each combination is a candidate, and the rows weight them.
 """
 
 import itertools
@@ -18,24 +18,24 @@ from hackathon.prediction.rows import STRONG, MeasuredSize
 
 PHYSICS = "physics"
 HIDDEN = ((0.0, 0.1), (0.2, 0.2), (0.4, 0.35), (0.6, 0.35))
-"""h and its weight before any row is looked at."""
+"""h and its prior weight."""
 TAIL = (0.05, 0.2)
-"""t; of many small gradients less than of few large ones."""
+"""t; smaller for many small gradients than for few large ones."""
 WAITING = ((0.0, 0.35), (0.008, 0.4), (0.025, 0.25))
-"""w and its weight: the standard deviation of a process's step in units of the step."""
+"""w and its prior weight: the standard deviation of a process's step in units of the step."""
 BENCHMARK = 0.1
-"""Relative error of A: a benchmark's all-reduce is one message, a program's are many beside computing."""
+"""Relative error of A: a benchmark's all-reduce is one message, a program's are many during computing."""
 SCATTER = 0.01
-"""Relative error of a prediction whose computing and communication were both known."""
+"""Relative error of a prediction with known computing and communication."""
 ROW = 0.015
-"""Relative error of a row beside the model."""
+"""Relative error of a row besides the model."""
 MISFIT = 0.05
 """Mean relative error of the best candidate over which the model's weight falls to 61 %."""
 
 
 @dataclass(frozen=True)
 class Exposed:
-    """How long a step waited for communication in a run, by the program's own clock."""
+    """A run's exposed communication per step, by the program's own clock."""
 
     processes: int
     nodes: int | None
@@ -44,18 +44,20 @@ class Exposed:
 
 @dataclass(frozen=True)
 class Physics:
-    """What is known of the step of one program on one cluster."""
+    """Facts about the step of one program on one cluster."""
 
     network: Network = NO_NETWORK
     gradient_bytes: float | None = None
     batch: float | None = None
-    """Work of a step in the unit of the rates: of one process in weak scaling, of all in strong scaling. Where values
-    are times of a step: the seconds of their unit."""
+    """Work of a step in the unit of the rates: of one process in weak scaling, of all in strong scaling.
+
+    If values are times of a step: the seconds of their unit.
+    """
     exposed: tuple[Exposed, ...] = ()
 
     @property
     def whole(self) -> bool:
-        """Whether a step can be made from it."""
+        """Whether a step can be computed from it."""
         return bool(self.network.measured and self.gradient_bytes and self.batch)
 
 
@@ -74,7 +76,7 @@ class _Candidate:
     tail: float
     waiting: float
     slow_start: int
-    """Which of the times of an all-reduce is taken where several are possible."""
+    """Index of the time of an all-reduce that is used if several are possible."""
     prior: float
 
     def exposed(self, compute: float, reduce: float) -> float:
@@ -92,10 +94,10 @@ CANDIDATES = tuple(
 
 
 def step_model(physics: Physics, rows: Sequence[MeasuredSize], target: MeasuredSize, mode: str) -> StepModel | None:
-    """Return the cost at `target` that the rows and the network give; None where the network is not known there.
+    """Return the cost at `target` by the rows and the network; None when the network is unknown there.
 
-    Each candidate's computing is the mean (of logarithms) of what the rows give. Rows whose network is not known are
-    left out, such as those inside a node where only the network between nodes was measured.
+    Each candidate's computing is the mean (of logarithms) over the rows. Rows with an unknown network are omitted, such
+    as those inside a node if only the network between nodes was measured.
     """
     batch = physics.batch or 0.0
     strong = mode == STRONG
@@ -147,12 +149,12 @@ def _reductions(physics: Physics, size: MeasuredSize) -> tuple[float, ...]:
 
 
 def _seconds(cost: float, processes: int, batch: float, strong: bool) -> float:
-    """Return the seconds of a step that costs this for each unit of work."""
+    """Return the seconds of a step with this cost per unit of work."""
     return cost * batch / (processes if strong else 1)
 
 
 def _compute(candidate: _Candidate, step: float, reduce: float, row: MeasuredSize) -> float:
-    """Return the computing that makes a step of this length; a step shorter than its all-reduce allows has little."""
+    """Return the computing in a step of this length; a step shorter than its all-reduce allows has little."""
     low, high = step * 1e-3, step
     if candidate.step(low, reduce, row.processes) >= step:
         return low

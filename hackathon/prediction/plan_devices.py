@@ -1,4 +1,4 @@
-"""The devices of a cluster for `hackathon plan`: its profile, and what `hackathon clusters measure` has measured."""
+"""The devices of a cluster for `hackathon plan`: its profile, and measurements by `hackathon clusters measure`."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,27 +14,27 @@ UNITS = {"GB": 10**9, "GiB": 1 << 30}
 
 @dataclass
 class ClusterDevices:
-    """Fields of devices.json that are known of a cluster, with the place each is from; and the ways to learn others."""
+    """Known fields of devices.json for a cluster, with their origins, and ways to determine the others."""
 
     values: dict[str, float] = field(default_factory=dict)
     origins: dict[str, str] = field(default_factory=dict)
     """Field → `node.gpus` and other keys of the profile, or the id of a run of `clusters measure`."""
     ways: dict[str, str] = field(default_factory=dict)
-    """Field that is needed and not known → the command, or the option, that would tell it."""
+    """Required but unknown field → the command, or the option, that would supply it."""
 
     def put(self, name: str, value: float, origin: str) -> None:
-        """Keep a field that is known."""
+        """Store a known field."""
         self.values[name], self.origins[name] = value, origin
 
 
 def cluster_devices(
     cluster: Cluster, entries: Sequence[Mapping[str, Any]], count: int | None, gpus_here: int = 0
 ) -> ClusterDevices:
-    """Return what is known of `count` devices of a cluster (None: those of one node).
+    """Return the known fields of `count` devices of a cluster (None: those of one node).
 
-    A device is a GPU, or a process where nodes have none. `entries`: as `cluster_measurements.measured` gives them;
-    `gpus_here`: the GPUs of this machine, for profiles that count them. If the devices fill several nodes, `bandwidth`
-    is the one between nodes, so that no transfer takes longer than counted, and `node_bandwidth` the other one.
+    A device is a GPU, or a process on nodes without GPUs. `entries`: from `cluster_measurements.measured`; `gpus_here`:
+    the GPUs of this machine, for profiles that count them. If the devices fill several nodes, `bandwidth` is the one
+    between nodes, so that no transfer takes longer than computed, and `node_bandwidth` the other one.
     """
     devices = ClusterDevices()
     gpus = gpus_here if cluster.node.gpus == "auto" else cluster.node.gpus

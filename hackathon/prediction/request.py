@@ -1,4 +1,4 @@
-"""What a request would reach, by the newest study of the same program on the same cluster."""
+"""Predict the result of a request, by the newest study of the same program on the same cluster."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ class Reachable:
     """A prediction for one request."""
 
     study: str
-    """The id of the study that it is from."""
+    """The id of its study."""
     unit: str
     entry: Mapping[str, Any]
     """As in the JSON of `hackathon predict`."""
@@ -32,7 +32,7 @@ class Reachable:
 
 
 def reachable(project: Path, request: Request) -> Reachable | None:
-    """Return what a request would reach by the studies of its project; None when no study of the program is there."""
+    """Return the prediction for a request by the studies of its project; None without a study of the program."""
     if not (project / "studies").is_dir():
         return None
     memory = Memory()
@@ -55,7 +55,7 @@ def reachable(project: Path, request: Request) -> Reachable | None:
 
 
 def _alike(study: StudyRuns, request: Request) -> StudyRuns:
-    """Return the series of a study whose settings are the request's; its first one where none is."""
+    """Return the series of a study with the request's settings; its first one without a match."""
     series = by_settings(study)
     return next(
         (part for part in series if all(request.parameters.get(name) == v for name, v in part.settings.items())),

@@ -1,4 +1,4 @@
-"""What a study predicts for larger sizes, put into its results for tables, pictures and pages."""
+"""Add a study's predictions for larger sizes to its results, for tables, pictures and pages."""
 
 import functools
 import math
@@ -14,11 +14,11 @@ from hackathon.text.errors import RequestError
 FURTHER = (2, 4)
 """Multiples of the largest size that are predicted."""
 KEPT = 256
-"""Series whose predictions are kept: each language, table and download of a site asks for the same ones."""
+"""Series whose predictions are cached: each language, table and download of a site needs the same ones."""
 
 
 class _Foreseen(NamedTuple):
-    """What is predicted at one size, relative to the smallest one that counts; nothing here depends on a language."""
+    """The prediction at one size, relative to the smallest one that counts; independent of the language."""
 
     processes: int
     efficiency: float
@@ -31,8 +31,8 @@ class _Foreseen(NamedTuple):
 def with_predictions(results: Mapping[str, Any]) -> dict[str, Any]:
     """Return a study's results (DESIGN's results JSON) with `predicted` in each series' `fit`.
 
-    Entries: processes, efficiency, low and high, level (0.9; None where it was not validated), basis; from
-    this study alone. A series without a fit, which has fewer than three points, has none.
+    Entries: processes, efficiency, low and high, level (0.9; None without validation), basis; from this study alone. A
+    series without a fit, which has fewer than three points, has none.
     """
     series = [_predicted(results, entry) for entry in results.get("series") or ()]
     top = _predicted(results, {"settings": {}, **results}) if "fit" in results else {}
@@ -74,7 +74,7 @@ def _entries(results: Mapping[str, Any], series: Mapping[str, Any]) -> list[dict
 
 @functools.lru_cache(KEPT)
 def _beyond(series: Series) -> tuple[MeasuredSize, MeasuredSize, tuple[_Foreseen, ...]] | None:
-    """Return the smallest and the largest row that count and what is predicted beyond; None where no row counts."""
+    """Return the smallest and the largest row that count and the predictions beyond; None when no row counts."""
     try:
         answer = forecast(series, [factor * series.rows[-1].processes for factor in FURTHER], advise=False)
     except RequestError:

@@ -1,4 +1,4 @@
-"""The measured rows of one series, as a prediction needs them: rates, where more is better. Pure."""
+"""The measured rows of one series as rates, where more is better. Pure."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,8 +10,10 @@ from hackathon.text.units import PER_PROCESS
 
 WEAK, STRONG = "weak", "strong"
 RATE, JOB, STEP, STEPS = "rate", "job", "step", "steps"
-"""What a value is: work per second; the time of a fixed piece of work; of a step whose work grows with the processes;
-or such steps, and rates of one process, per second."""
+"""Meaning of a value: work per second; time of a fixed job; time of a step; steps per second.
+
+A step's work grows with the processes. Rates of one process count like steps per second.
+"""
 TIMES = (JOB, STEP)
 SECONDS = {
     "ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "min": 60.0, "minute": 60.0, "minutes": 60.0, "h": 3600.0,
@@ -23,28 +25,28 @@ SECONDS = {
 
 @dataclass(frozen=True)
 class MeasuredSize:
-    """What was measured at one size."""
+    """The measurements of one size."""
 
     processes: int
     rate: float
     """Work per second in any unit; the median over repeats."""
     nodes: int | None = None
-    """None is not known."""
+    """None means unknown."""
     repeats: int = 1
     deviation: float | None = None
     """Standard deviation over repeats ÷ rate; None without repeats."""
     value: float | None = None
-    """The median in the series' own unit, as it was measured."""
+    """The median in the series' own unit, as measured."""
 
     @property
     def cost(self) -> float:
-        """Processes ÷ rate: what one unit of work takes of the machine. It cannot fall with more processes."""
+        """Processes ÷ rate: the machine's effort for one unit of work. It cannot fall with more processes."""
         return self.processes / self.rate
 
 
 @dataclass(frozen=True)
 class Flag:
-    """One row that is not what it should be."""
+    """A flaw of one row."""
 
     processes: int
     kind: str
@@ -53,13 +55,13 @@ class Flag:
     """Relative deviation of the rate, negative is slower."""
 
     def to_json(self) -> dict[str, object]:
-        """Return the flag as the JSON of a prediction has it."""
+        """Return the flag as in the JSON of a prediction."""
         return {"processes": self.processes, "kind": self.kind, "size": self.size}
 
 
 @dataclass(frozen=True)
 class Kin:
-    """What a series is about, to find its kin among other studies; empty is not known."""
+    """The subject of a series, to find similar studies; empty means unknown."""
 
     cluster: str = ""
     model: str = ""
@@ -79,21 +81,21 @@ class Series:
     rows: tuple[MeasuredSize, ...]
     kin: Kin = NOBODY
     meaning: str = RATE
-    """RATE, JOB or STEP: how a value of the series' own unit becomes a rate."""
+    """RATE, JOB, STEP or STEPS: how a value of the series' own unit becomes a rate."""
     duplicates: tuple[Flag, ...] = ()
     notes: tuple[str, ...] = ()
-    """What has been assumed about it, as ids of warnings."""
+    """Assumptions about it, as ids of warnings."""
     capacity: int | None = None
-    """Processes that a node holds, where somebody said it."""
+    """Processes per node, if specified."""
     outliers: frozenset[int] = frozenset()
     """Sizes whose rows do not count."""
 
     @property
     def per_node(self) -> int | None:
-        """Processes of a full node, None when nodes are not known.
+        """Processes of a full node, None when nodes are unknown.
 
-        Rows on several nodes tell; rows inside one node tell only how many it holds at least. An outlier does not tell
-        where rows on several nodes count: nothing that counts would be as dense.
+        Rows on several nodes determine it; rows inside one node are a lower bound. An outlier counts only without valid
+        rows on several nodes: no valid row would be as dense.
         """
         placed = [row for row in self.rows if row.nodes]
         counted = [row for row in placed if row.processes not in self.outliers]
@@ -123,9 +125,9 @@ class Series:
         return self.meaning == JOB and "epoch" in self.unit.lower()
 
     def samples_per_second(self, value: float, processes: int, batch: float, epoch: float) -> float:
-        """Return how many samples per second a value is; `batch`: samples of a step over all, `epoch`: of an epoch.
+        """Return a value as samples per second; `batch`: samples of a step over all, `epoch`: of an epoch.
 
-        Neither counts where values are rates of samples.
+        Neither counts if values are rates of samples.
         """
         if self.meaning == RATE:
             return value / self.second
@@ -134,7 +136,7 @@ class Series:
         return (epoch if self.per_epoch else batch) / (value * self.second)
 
     def placed(self, capacity: int | None) -> "Series":
-        """Return the series with what somebody says that a node holds: nodes are computed for rows that have none."""
+        """Return the series with a specified capacity of a node: nodes are computed for rows without them."""
         if not capacity:
             return self
         rows = [replace(row, nodes=row.nodes or math.ceil(row.processes / capacity)) for row in self.rows]
@@ -161,10 +163,9 @@ def series(
 ) -> Series:  # fmt: skip
     """Return a series from its measurements in any order; values are positive and finite.
 
-    `meaning`: what the values are, by default what unit and mode say.
-
-    Measurements of one size are repeats: the median counts. Two of one repeat are told as duplicates; equal ones count
-    once, so that a line copied by mistake changes nothing.
+    `meaning`: of the values, by default from unit and mode. Measurements of one size are repeats: the median counts.
+    Two of one repeat are reported as duplicates; equal ones count once, so that a line copied by mistake changes
+    nothing.
     """
     groups: dict[tuple[int, int], list[MeasuredValue]] = {}
     for measurement in measurements:
@@ -199,9 +200,9 @@ def is_time(unit: str) -> bool:
 
 
 def _meaning(mode: str, unit: str, values: Mapping[int, float]) -> str:
-    """Return what the values are. In weak scaling a time is that of a step, whose work grows with the processes.
+    """Return the meaning of the values. In weak scaling a time is that of a step, whose work grows with the processes.
 
-    A time that falls nearly as fast as processes are added is that of a fixed piece of work, such as an epoch.
+    A time that falls nearly as fast as processes are added is that of a fixed job, such as an epoch.
     """
     if per_process(unit):
         return STEPS
@@ -218,7 +219,7 @@ def _meaning(mode: str, unit: str, values: Mapping[int, float]) -> str:
 
 
 def _converted(meaning: str, value: float, processes: int) -> float:
-    """Return the rate that a value of this meaning is; but for STEPS the way back is the same."""
+    """Return the rate for a value of this meaning; except for STEPS the same function converts back."""
     if meaning == STEPS:
         return value * processes
     return value if meaning == RATE else 1 / value if meaning == JOB else processes / value

@@ -1,7 +1,7 @@
-"""Shapes that the cost of one unit of work may have over the size of a run, fitted to the measured rows.
+"""Fit possible shapes of the cost of one unit of work over the size of a run to the measured rows.
 
-Cost = processes ÷ rate. With ideal scaling it is constant; what communication and waiting add is a shape. From three
-rows several shapes fit exactly, so none is chosen: each gives a candidate, and `mixture` weighs them.
+Cost = processes ÷ rate. With ideal scaling it is constant; communication and waiting add a shape. Several shapes fit
+three rows exactly, so none is selected: each is a candidate, and `mixture` weights them.
 """
 
 import math
@@ -19,22 +19,26 @@ SHAPES: dict[str, Callable[[float], float]] = {
     "log": lambda m: math.log2(m),
     "linear": lambda m: m - 1.0,
 }
-"""Name → what it adds at m places: leaving one node at all; a ring all-reduce, 2(m−1)/m of the bytes (Patarasuk and
-Yuan 2009); the slowest of m, for normally distributed times (the mean of their maximum is below σ√(2 ln m)); a tree; a
-server or a bus that all share."""
+"""Name → its addition to the cost at m places.
+
+Leaving one node at all; a ring all-reduce, 2(m−1)/m of the bytes (Patarasuk and Yuan 2009); the slowest of m, for
+normally distributed times (the mean of their maximum is below σ√(2 ln m)); a tree; a server or a bus shared by all.
+"""
 PAIRS = (("step", "log"), ("step", "linear"), ("ring", "linear"), ("straggler", "linear"))
 """Two shapes at once, from PAIR_ROWS rows on."""
 PAIR_ROWS = 5
 PRIOR = {
     CONSTANT: 0.5, "step": 2.0, "ring": 0.5, "straggler": 1.0, "log": 0.5, "linear": 0.3, POWER: 1.0, SERIAL: 1.0,
 }  # fmt: skip
-"""Weight of a shape before the rows are looked at; PAIR_PRIOR of two at once."""
+"""Prior weight of a shape; PAIR_PRIOR of two at once."""
 PAIR_PRIOR = 0.1
 PER_WORK = 0.2
-"""In strong scaling: the share of a shape whose cost grows with the work; the rest grows with each step, whose work
-shrinks. In weak scaling both are one."""
+"""In strong scaling: the share of a shape whose cost grows with the work; the rest grows with each step.
+
+The work of a step shrinks there. In weak scaling both are one.
+"""
 NOTHING = 1e-9
-"""Share of the cost below which a shape's part is what rounding left: rows of exactly the same cost have some."""
+"""Share of the cost below which a shape's part is a rounding error: rows of exactly the same cost have one."""
 ACROSS = 0.3
 """Weight of a curve over all rows that ignores the node boundary between them."""
 RELATIVE = 0.3
@@ -43,7 +47,7 @@ RELATIVE = 0.3
 
 @dataclass(frozen=True)
 class Place:
-    """A size: processes, and the nodes that they are on."""
+    """A size: processes, and their nodes."""
 
     processes: int
     nodes: int | None = None
@@ -51,14 +55,14 @@ class Place:
 
 @dataclass(frozen=True)
 class ShapeFit:
-    """What one shape, fitted to the rows from one on, says of the size asked for."""
+    """One shape, fitted to the rows from one on, and its result for the requested size."""
 
     name: str
     prior: float
     rows: int
     """All rows of the series."""
     parameters: int
-    """Coefficients, and one for each smaller row that is left out."""
+    """Coefficients, and one for each omitted smaller row."""
     residual: float
     """Sum of squared relative errors."""
     log_cost: float
@@ -68,7 +72,7 @@ class ShapeFit:
 
 @dataclass(frozen=True)
 class _Axis:
-    """What a shape is a function of."""
+    """The argument of a shape."""
 
     sizes: tuple[float, ...]
     target: float
@@ -79,8 +83,8 @@ class _Axis:
 def candidates(points: Sequence[Place], costs: Sequence[float], target: Place, mode: str) -> Iterator[ShapeFit]:
     """Yield every candidate for the cost at `target`: each shape, over each axis, from each row on.
 
-    `points` are in order of size, `costs` beside them. Leaving out the smaller rows counts as one parameter each, so
-    that rows inside one node weigh little where the loss between nodes is another one.
+    `points` are in order of size, `costs` in the same order. Each omitted smaller row counts as one parameter, so that
+    rows inside one node weigh little if the loss between nodes differs.
     """
     axes = list(_axes(points, target))
     for first in range(len(points)):
@@ -127,7 +131,7 @@ def _shapes(data: "_Data", sizes: Sequence[float], target: float, weight: float)
 
 
 def _axes(points: Sequence[Place], target: Place) -> Iterator[_Axis]:
-    """Yield what shapes may be functions of: nodes, processes, multiples of the smallest size; equal ones once."""
+    """Yield possible arguments of shapes: nodes, processes, multiples of the smallest size; equal ones once."""
     distinct: set[tuple[float, ...]] = set()
 
     def crossing(first: int) -> float:
@@ -182,9 +186,9 @@ class _Data:
     def shape(
         self, name: str, prior: float, columns: Sequence[Sequence[float]], at: Sequence[float]
     ) -> Iterator[ShapeFit]:
-        """Yield the candidate of a constant and some columns, fitted by relative errors, if they all have a part.
+        """Yield the candidate of a constant and some columns, fitted by relative errors, if all of them contribute.
 
-        With a coefficient of zero it would be another candidate once more, and so it would with one that rounding made.
+        With a zero coefficient, or one from rounding errors, it would repeat another candidate.
         """
         columns, at = [[1.0] * self.used, *columns], [1.0, *at]
         relative = [[x / cost for x, cost in zip(column, self.costs, strict=True)] for column in columns]

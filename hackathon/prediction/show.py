@@ -1,4 +1,4 @@
-"""A forecast as lines of text for a terminal."""
+"""Print a forecast to a terminal."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -15,11 +15,11 @@ from hackathon.text.units import format_walltime
 MOST_SHAPES = 4
 WIDTH = 200
 EVEN = 0.35
-"""Half of an interval relative to its value up to which it is told as ±; beyond it both ends are told."""
+"""Half of an interval relative to its value up to which it is printed as ±; beyond it both ends are printed."""
 
 
 def lines(forecast: Forecast) -> list[str]:
-    """Return a table of the predictions, then what is to be said: flags, warnings, advice, other laws."""
+    """Return a table of the predictions, then remarks: flags, warnings, advice, other laws."""
     series, document = forecast.series, forecast.json
     mode = message(f"scaling.mode_{series.mode}")
     title = message(
@@ -31,7 +31,7 @@ def lines(forecast: Forecast) -> list[str]:
 
 
 def _training(forecast: Forecast) -> list[str]:
-    """Return one line about the time of a training: what each size takes and costs, and what its samples rest on."""
+    """Return one line about the time of a training: time and cost at each size, and the basis of its samples."""
     trainings = [
         (prediction["processes"], prediction["training"])
         for prediction in forecast.predictions
@@ -55,7 +55,7 @@ def _training(forecast: Forecast) -> list[str]:
 
 
 def _table(predictions: Iterable[Mapping[str, Any]], unit: str) -> list[str]:
-    """Return the table; columns that nobody knows anything for are left out."""
+    """Return the table; columns without any value are omitted."""
     predictions = list(predictions)
     keys = ["processes", "value", "interval", "efficiency"]
     keys += [key for key in ("seconds", "tokens") if any(prediction[key] is not None for prediction in predictions)]
@@ -81,7 +81,7 @@ def _table(predictions: Iterable[Mapping[str, Any]], unit: str) -> list[str]:
 
 
 def _basis(prediction: Mapping[str, Any]) -> str:
-    """Return what a prediction rests on; nobody says "inside a node" where its size is not known."""
+    """Return the basis of a prediction; without known nodes the text "inside a node" is omitted."""
     unknown = any(warning.startswith("node-boundary-unknown:") for warning in prediction["warnings"])
     key = "sizes" if unknown and prediction["basis"] == IN_NODE else prediction["basis"].replace("-", "_")
     return message(f"predict.basis_{key}")
@@ -94,7 +94,7 @@ def _time(seconds: float | None) -> str:
 
 
 def _notes(forecast: Forecast) -> list[str]:
-    """Return the flags, and each warning once with the sizes that it is about."""
+    """Return the flags, and each warning once with its sizes."""
     notes = [
         message(f"predict.flag_{flag.kind}", processes=flag.processes, size=f"{100 * flag.size:+.1f} %")
         for flag in forecast.flags

@@ -1,4 +1,4 @@
-"""Where predictions come from: a table, a study of the index, or the runs of a program; with what is known beside."""
+"""Sources of predictions: a table, a study of the index, or the runs of a program; with further facts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -37,7 +37,7 @@ from hackathon.text.json_fields import mapping_of
 
 @dataclass(frozen=True)
 class SourceOptions:
-    """What the command line says beside the source; None is not said."""
+    """The command line's options besides the source; None: not specified."""
 
     per_node: int | None = None
     cluster: str | None = None
@@ -47,18 +47,18 @@ class SourceOptions:
 
 @dataclass(frozen=True)
 class SeriesKnowledge:
-    """A series, and what is known beside it."""
+    """A series with further facts."""
 
     series: Series
     knowledge: Knowledge
     runs: tuple[RunEntry, ...] = ()
-    """Those that may tell how many samples the training needs."""
+    """Runs that may show how many samples the training needs."""
     check: RecordedCheck | None = None
-    """What they have to reach."""
+    """The condition that they must meet."""
 
 
 def of_table(path: Path, options: SourceOptions, project: Path) -> list[tuple[Series, Knowledge]]:
-    """Return the series of a table; the network and the prices are those of the cluster that was named."""
+    """Return the series of a table; the network and the prices are those of the specified cluster."""
     entries = []
     for curve in read_table(path).series:
         cluster = options.cluster or curve.kin.cluster
@@ -91,7 +91,7 @@ def _of_study(study: StudyRuns, studies: Sequence[StudyRuns], memory: Memory, pr
     cluster = cluster_of(study)
     rates = rates_of(cluster, project)
     beside = others(study, studies, memory)
-    # of_study leaves out series without a value
+    # of_study omits series without a value
     parts = [part for part in by_settings(study) if of_results(results_of(part))]
     own = list(alike([part.runs for part in parts])) if len(parts) == len(group) else [list(study.runs)] * len(group)
     request = mapping_of(study_record(study.project, study.id, memory).get("base_request"))
@@ -108,9 +108,9 @@ def _of_study(study: StudyRuns, studies: Sequence[StudyRuns], memory: Memory, pr
 
 
 def _of_runs(name: str, runs: Sequence[RunEntry], options: SourceOptions, project: Path) -> SeriesKnowledge:
-    """Return a series of the single runs of a program on the cluster that was named, else on that of its newest run.
+    """Return a series of the single runs of a program on the specified cluster, else on that of its newest run.
 
-    Raises RequestError with the run that would tell when nothing was measured there.
+    Raises RequestError with a suggested run when nothing was measured there.
     """
     good = [run for run in runs if run.state == SUCCEEDED and run.value and run.value > 0 and not run.is_false]
     good = [run for run in good if not run.rehearsal and run.check_passed is not False]
@@ -123,14 +123,14 @@ def _of_runs(name: str, runs: Sequence[RunEntry], options: SourceOptions, projec
     lines = [MeasuredValue(run.processes, run.value or 0.0, run.nodes or None, run.id) for run in good]
     curve = series(name, WEAK, good[-1].unit, lines, kin=Kin(cluster, name), notes=["weak-assumed", "single-runs"])
     physics = physics_of(good, cluster, WEAK)
-    if physics.gradient_bytes is None:  # a rehearsal knows the bytes, too, and those of another machine are the same
+    if physics.gradient_bytes is None:  # a rehearsal measures the bytes, too, and they are the same on another machine
         physics = replace(physics, gradient_bytes=physics_of(runs, cluster, WEAK).gradient_bytes)
     tokens = tokens_of(_gpus_of(good), rates_of(cluster, project))
     return SeriesKnowledge(curve, Knowledge(physics=physics, tokens=tokens), tuple(good))
 
 
 def _asked(entries: Sequence[SeriesKnowledge], options: SourceOptions) -> list[tuple[Series, Knowledge]]:
-    """Return what is known with what was asked for put into it."""
+    """Return the facts combined with the requested options."""
     pairs = []
     for entry in entries:
         curve, physics = entry.series, entry.knowledge.physics or Physics()
@@ -146,7 +146,7 @@ def _asked(entries: Sequence[SeriesKnowledge], options: SourceOptions) -> list[t
 
 
 def _goal(entry: SeriesKnowledge, physics: Physics, wish: Wish) -> Goal | None:
-    """Return what the training has to reach. Raises RequestError when it was asked for and cannot be known."""
+    """Return the goal of the training. Raises RequestError when it is requested but unknown."""
     curve, asks = entry.series, wish.asks
     of_samples = curve.meaning == RATE or curve.per_process
     batch = physics.batch if of_samples else None
@@ -168,7 +168,7 @@ def _goal(entry: SeriesKnowledge, physics: Physics, wish: Wish) -> Goal | None:
 
 
 def _batch(curve: Series, batch: float | None) -> float | None:
-    """Return the work of a step in the unit of a table's rates: where values are times of steps that is known."""
+    """Return the work of a step in the unit of a table's rates, which is known if values are times of steps."""
     if curve.meaning == RATE or curve.per_process:
         return batch
     if curve.meaning == JOB:
@@ -177,14 +177,14 @@ def _batch(curve: Series, batch: float | None) -> float | None:
 
 
 def tokens_of(gpus_per_node: float, rates: Rates | None) -> TokensOf | None:
-    """Return nodes → tokens per second of a job; None where the cluster has no prices."""
+    """Return nodes → tokens per second of a job; None when the cluster has no prices."""
     if spent(1.0, gpus_per_node, rates).tokens is None:
         return None
     return lambda nodes: spent(float(nodes), nodes * gpus_per_node, rates).tokens or 0.0
 
 
 def rates_of(cluster: str, project: Path) -> Rates | None:
-    """Return what a cluster's nodes cost; None where nobody knows its profile any more."""
+    """Return the prices of a cluster; None without its profile."""
     try:
         return load_cluster(cluster, [project]).rates if cluster else None
     except HackathonError:
@@ -192,7 +192,7 @@ def rates_of(cluster: str, project: Path) -> Rates | None:
 
 
 def _gpus(cluster: str, project: Path) -> float:
-    """Return the GPUs of a node by the cluster's profile."""
+    """Return the GPUs per node by the cluster's profile."""
     try:
         return float(load_cluster(cluster, [project]).node.gpus or 0) if cluster else 0.0
     except HackathonError:
@@ -200,12 +200,12 @@ def _gpus(cluster: str, project: Path) -> float:
 
 
 def _gpus_of(runs: Sequence[RunEntry]) -> float:
-    """Return the GPUs of a node by what runs held."""
+    """Return the GPUs per node by the runs' records."""
     return max((run.gpus / max(1, run.nodes) for run in runs), default=0.0)
 
 
 def _is_recipe(name: str) -> bool:
-    """Return whether a recipe has this name; folders are not looked into."""
+    """Return whether a recipe has this name, without searching folders."""
     from hackathon.config.load import load_recipe
 
     if "/" in name or name in (".", ".."):

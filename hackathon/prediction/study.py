@@ -1,4 +1,4 @@
-"""Studies of the index as series: what is predicted from, and what others lost on the same cluster."""
+"""Studies of the index as series: the basis of predictions, and other studies' losses on the same cluster."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -29,21 +29,21 @@ from hackathon.text.errors import HackathonError
 from hackathon.text.json_fields import mapping_of, text_of
 
 GRADIENT_BYTES = "gradient_bytes"
-"""The final number of a program that says how many bytes an all-reduce of its gradients has."""
+"""The final number of a program with the bytes of an all-reduce of its gradients."""
 SAMPLES_PER_SECOND = "samples_per_s"
 
 
 def known_studies(runs: Iterable[RunEntry], memory: Memory) -> list[StudyRuns]:
     """Return the studies that runs belong to, newest first.
 
-    Trials of `hackathon tune` differ in more than their size, and are left out.
+    Trials of `hackathon tune` differ in more than their size, and are omitted.
     """
     studies = by_study(runs, memory)
     return [study for study in studies if study_record(study.project, study.id, memory).get("kind") != TUNE]
 
 
 def gathered(project: Path) -> Catalog:
-    """Return the runs of the event around a project, newest first; of the project alone without an event."""
+    """Return the runs of the event around a project, newest first; only of the project without an event."""
     event = None
     with suppress(HackathonError):
         event = trusted_event(project)
@@ -53,9 +53,9 @@ def gathered(project: Path) -> Catalog:
 
 
 def of_results(results: Mapping[str, Any], *, kin: Kin = NOBODY, name: str | None = None) -> list[Series]:
-    """Return each series of a study's results (DESIGN's results JSON) that has a point to predict from.
+    """Return each series of a study's results (DESIGN's results JSON) with a point to predict from.
 
-    Successful repeats count one by one; a point whose result is false is not used, and its size is told.
+    Successful repeats count individually; a point with a false result is not used, and its size is reported.
     """
     curves = []
     for entry in series_of(results):
@@ -78,7 +78,7 @@ def of_results(results: Mapping[str, Any], *, kin: Kin = NOBODY, name: str | Non
 
 
 def _meaning(mode: str, unit: str) -> str:
-    """Return what the values of a study are, as its speed-up takes them."""
+    """Return the meaning of a study's values, as for its speed-up."""
     per_step = per_process(unit) or (mode == WEAK and grows_with_processes(unit))
     if lower_is_better(unit):
         return STEP if per_step else JOB
@@ -109,11 +109,11 @@ def others(study: StudyRuns, studies: Iterable[StudyRuns], memory: Memory) -> li
 
 
 def price_of(study: StudyRuns, rates: Rates | None) -> Price:
-    """Return what a run of a study takes at a size: seconds and tokens, from how long its successful runs took.
+    """Return the price of a run of a study at a size: seconds and tokens, by the time of its successful runs.
 
-    At a size that ran it is their time. Elsewhere, in weak scaling where each process keeps its work, it follows the
-    cost of one unit; in strong scaling, and where all sizes do the same work in fewer steps (so many epochs of the same
-    data), it follows the rate. Time that does not scale, such as reading data once, is in it as if it did.
+    For a measured size it is their time. Else, in weak scaling with constant work per process, it follows the cost of
+    one unit; in strong scaling, and if all sizes do the same work in fewer steps (so many epochs of the same data), it
+    follows the rate. Time that does not scale, such as reading data once, is included as if it did.
     """
     good = [run for run in study.runs if run.state == SUCCEEDED and not run.is_false]
     ended = [run for run in good if run.seconds and run.processes]
@@ -137,7 +137,7 @@ def price_of(study: StudyRuns, rates: Rates | None) -> Price:
 
 
 def _same_work(runs: Iterable[RunEntry]) -> bool:
-    """Return whether runs of all sizes saw the same number of samples rather than each process; False: not known."""
+    """Return whether runs of all sizes, rather than each process, saw the same number of samples; False: unknown."""
     samples: dict[int, list[float]] = {}
     for run in runs:
         if run.work and run.step and run.work > 0 and run.step > 0:
@@ -149,15 +149,15 @@ def _same_work(runs: Iterable[RunEntry]) -> bool:
 
 
 def network_of(cluster: str) -> Network:
-    """Return what `hackathon clusters measure` found of a cluster's all-reduce, empty when it measured nothing."""
+    """Return a cluster's all-reduce as measured by `hackathon clusters measure`, empty without measurements."""
     return network_from(measured(cluster)) if cluster else NO_NETWORK
 
 
 def physics_of(runs: Iterable[RunEntry], cluster: str, mode: str) -> Physics:
-    """Return the cluster's network, and what a step of these runs computes and sends by their own numbers.
+    """Return the cluster's network, and the computing and traffic of these runs' steps by their own numbers.
 
-    Only runs that succeeded tell. The bytes of the gradients are the final number `gradient_bytes`, which the recipes
-    write; the work of a step is known where rates are samples per second. Where runs disagree the newest counts.
+    Only successful runs count. The bytes of the gradients are the final number `gradient_bytes`, which the recipes
+    write; the work of a step is known if rates are samples per second. If runs disagree the newest counts.
     """
     good = [run for run in runs if run.state == SUCCEEDED and run.processes > 0]
     amounts = [dict(run.numbers).get(GRADIENT_BYTES) for run in good]
@@ -177,7 +177,7 @@ def physics_of(runs: Iterable[RunEntry], cluster: str, mode: str) -> Physics:
 
 
 def chosen(studies: Sequence[StudyRuns], name: str | None, project: str) -> StudyRuns | None:
-    """Return the study of a project whose id has `name` as its only one in it, the newest without a name."""
+    """Return the only study of the project whose id contains `name`, the newest without a name."""
     own = [study for study in studies if study.project == project]
     if name is None:
         return own[0] if own else None

@@ -1,4 +1,4 @@
-"""Measurements in a table that people write: CSV with a heading line, one line a measurement."""
+"""Read measurements from a table written by people: CSV with a heading line, one measurement per line."""
 
 import csv
 import io
@@ -19,13 +19,13 @@ from hackathon.text.printable import printable
 LARGEST = 64_000_000
 """Bytes of a table that are read: a million lines."""
 SEPARATORS = ",;\t"
-"""Between cells; the one that the heading line has."""
+"""Possible separators; the heading line decides."""
 MOST_SHOWN = 10
-"""Errors that are shown at once."""
+"""Errors that are listed at once."""
 MOST = 10**9
-"""Processes and nodes that a machine has at most."""
+"""Processes and nodes of a machine, at most."""
 RANGE = (1e-100, 1e100)
-"""Values that are believed: the square of others does not fit into a float."""
+"""Plausible values: the square of others exceeds a float."""
 NEEDED = ("processes", "value")
 OPTIONAL = ("nodes", "repeat", "mode", "unit", "series", "cluster", "model", "framework")
 _THOUSANDS = re.compile(r"[+-]?\d{1,3}(?:,\d{3})+(?:\.\d*)?\Z")
@@ -34,7 +34,7 @@ _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?\Z")
 
 @dataclass(frozen=True)
 class MeasuredTable:
-    """The series of a file, in the order in which they begin."""
+    """The series of a file, in the order of their first lines."""
 
     name: str
     series: tuple[Series, ...]
@@ -44,12 +44,12 @@ class MeasuredTable:
 class _Line:
     number: int
     cells: Mapping[str, str]
-    """Column → text, normalised; the number of the line stands in every error."""
+    """Column → text, normalised; every error contains the line number."""
 
 
 @dataclass
 class _Group:
-    """The lines of one series. Lines that leave out mode or unit have that of the others; two of them are an error."""
+    """The lines of one series. Lines without mode or unit have that of the others; two of them are an error."""
 
     mode: str = ""
     unit: str = ""
@@ -68,7 +68,7 @@ class _Group:
 
 
 class _Problems:
-    """Errors of one file, told together."""
+    """Errors of one file, reported together."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -90,7 +90,7 @@ class _Problems:
 def read_table(path: Path) -> MeasuredTable:
     """Return the series of a CSV file; `-` is the standard input.
 
-    Raises RequestError with file, line and column of everything that is wrong.
+    Raises RequestError with file, line and column of every error.
     """
     if str(path) == "-":
         name, raw = "-", sys.stdin.buffer.read(LARGEST + 1)
@@ -136,7 +136,7 @@ def parse_table(raw: bytes, name: str) -> MeasuredTable:
 
 
 def _lines(text: str, name: str, problems: _Problems) -> Iterator[_Line]:
-    """Yield the lines below the heading; raises RequestError for a heading that cannot be used."""
+    """Yield the lines below the heading; raise RequestError for an invalid heading."""
     separator = _separator(text)
     reader = csv.reader(
         io.StringIO(text, newline=""), strict=True, skipinitialspace=separator != "\t", delimiter=separator
@@ -166,14 +166,14 @@ def _lines(text: str, name: str, problems: _Problems) -> Iterator[_Line]:
 
 
 def _separator(text: str) -> str:
-    """Return what stands between the names of the heading line: a comma unless it has none and another one does."""
+    """Return the separator in the heading line: a comma unless it has none but another one."""
     lines = (line.strip() for line in io.StringIO(text))
     head = next((line for line in lines if line and not line.startswith("#")), "")
     return next((separator for separator in SEPARATORS if separator in head), ",")
 
 
 def _numbered(reader: "Iterator[list[str]]", problems: _Problems) -> Iterator[tuple[int, list[str]]]:
-    """Yield (line, cells) of lines that are not empty and no comment; a broken quote ends the file."""
+    """Yield (line, cells) of lines that are neither empty nor a comment; a broken quote ends the file."""
     before = 0
     while True:
         try:
@@ -189,14 +189,14 @@ def _numbered(reader: "Iterator[list[str]]", problems: _Problems) -> Iterator[tu
 
 
 def _normal(cell: str) -> str:
-    """Return a cell's text with full-width letters and digits as plain ones, without blanks around it."""
+    """Return a cell's text with full-width letters and digits as plain ones, without spaces around it."""
     return cell.strip() if cell.isascii() else unicodedata.normalize("NFKC", cell).strip()
 
 
 def _measurement(line: _Line, problems: _Problems) -> MeasuredValue | None:
-    """Return what a line says; None for one without a value, or with an error that has been noted."""
+    """Return the measurement in a line; None for one without a value, or with a reported error."""
     value_text = line.cells["value"]
-    if not value_text:  # a run that failed: it has a line, and no value
+    if not value_text:  # a failed run has a line without a value
         return None
     before = len(problems.found)
     processes = _count(line, "processes", problems)
@@ -217,7 +217,7 @@ def _shown(text: str) -> str:
 
 
 def _plain_number(text: str) -> float | None:
-    """Return a number from its text, thousands in groups of three; None for anything else."""
+    """Return a number from its text, thousands in groups of three; None for other text."""
     if _THOUSANDS.match(text):
         text = text.replace(",", "")
     if text.casefold().lstrip("+-") in ("nan", "inf", "infinity"):

@@ -1,8 +1,9 @@
-"""How long a training takes at a size: the samples that it needs at that batch ÷ the predicted rate. Pure.
+"""The time of a training at a size: the samples that it needs at that batch ÷ the predicted rate. Pure.
 
 A larger batch needs fewer steps and more samples. With the critical batch size B* the samples are E·(1 + B/B*), so the
-steps are S·(1 + B*/B) (McCandlish et al., arXiv 1812.06162, 2018). Three batches that reached the target show B*.
-Without it two bounds hold: a larger batch needs at least as many samples and at most as many steps as a smaller one.
+steps are S·(1 + B*/B) (McCandlish et al., arXiv 1812.06162, 2018). Three batches that reached the target determine B*.
+Without it two bounds are valid: a larger batch needs at least as many samples and at most as many steps as a smaller
+one.
 """
 
 import math
@@ -14,16 +15,16 @@ from typing import Any
 from hackathon.prediction.least_squares import non_negative
 
 GIVEN, MEASURED, CRITICAL, RANGE = "given", "measured", "critical-batch", "range"
-"""What the samples rest on: what was asked for; a run at this batch; the critical batch; bounds."""
+"""Basis of the samples: the request; a run at this batch; the critical batch; bounds."""
 BATCHES = 3
-"""Different batches from which on the critical batch size is estimated."""
+"""Number of different batches from which the critical batch size is estimated."""
 SEEDS = 0.06
 """Relative standard deviation of the samples that a training needs, from seed to seed."""
 Z90 = 1.645
 FEW = {1: 3.0, 2: 1.8, 3: 1.4}
-"""Batches beyond two → factor of the interval: so few say little about their own scatter."""
+"""Batches beyond two → factor of the interval: few batches say little about their own scatter."""
 WIDEST = 20.0
-"""Logarithm of the ratio of an end to the value from which on an interval says nothing."""
+"""Logarithm of the ratio of an end to the value from which an interval has no information."""
 SAME = 0.01
 """Relative difference of batches that count as one."""
 
@@ -33,27 +34,27 @@ class Need:
     """The samples after which a run had reached its target."""
 
     batch: float
-    """Samples of a step over all processes, or in units of one process's where that is not known."""
+    """Samples of a step over all processes, or in units of one process's when unknown."""
     samples: float
     exact: bool = True
-    """False: it had reached it by then, and nobody looked before."""
+    """False: it had reached the target by then, without an earlier check."""
 
 
 @dataclass(frozen=True)
 class Goal:
-    """What a training has to reach, as far as time is concerned."""
+    """The goal of a training, as far as time is concerned."""
 
     needs: tuple[Need, ...]
     batch: float
-    """Samples of a step: of one process in weak scaling, of all in strong scaling; 1 where that is not known."""
+    """Samples per step: of one process in weak scaling, of all in strong scaling; 1 when unknown."""
     weak: bool
     batch_known: bool = True
     epoch: float | None = None
-    """Samples of an epoch."""
+    """Samples per epoch."""
     critical: float | None = None
-    """The critical batch size, where somebody said it."""
+    """The critical batch size, if specified."""
     given: bool = False
-    """The one need is what was asked for, not measured: without a critical batch size it holds at every batch."""
+    """The only need is the request, not measured: without a critical batch size it is valid at every batch."""
 
     def batch_at(self, processes: int) -> float:
         """Return the samples of a step over all processes."""
@@ -69,14 +70,14 @@ class ValueRange:
     high: float
 
     def over(self, other: "ValueRange") -> "ValueRange":
-        """Return the quotient of two that do not depend on each other."""
+        """Return the quotient of two independent values."""
         up = math.hypot(math.log(self.high / self.value), math.log(other.value / other.low))
         down = math.hypot(math.log(self.value / self.low), math.log(other.high / other.value))
         value = self.value / other.value
         return ValueRange(value, value * math.exp(-down), value * math.exp(up))
 
     def outer(self, other: "ValueRange") -> "ValueRange":
-        """Return the quotient where this one is a pair of bounds and no distribution."""
+        """Return the quotient when this one is a pair of bounds, not a distribution."""
         return ValueRange(self.value / other.value, self.low / other.high, self.high / other.low)
 
     def times(self, factor: float) -> "ValueRange":
@@ -111,7 +112,7 @@ class Training:
 
 
 def training(goal: Goal, processes: int, rate: ValueRange, tokens_per_second: float | None) -> Training | None:
-    """Return how long a training takes; `rate`: samples per second. None where numbers leave the range of floats."""
+    """Return the time of a training; `rate`: samples per second. None when numbers leave the range of floats."""
     batch = goal.batch_at(processes)
     samples, basis = samples_at(goal, batch)
     seconds = samples.outer(rate) if basis == RANGE else samples.over(rate)
@@ -134,7 +135,7 @@ def training(goal: Goal, processes: int, rate: ValueRange, tokens_per_second: fl
 
 
 def samples_at(goal: Goal, batch: float) -> tuple[ValueRange, str]:
-    """Return the samples that a training needs at a batch, and what that rests on."""
+    """Return the samples that a training needs at a batch, and their basis."""
     needs = _by_batch(goal.needs)
     if goal.given and goal.critical is None:
         return ValueRange(needs[0].samples, needs[0].samples, needs[0].samples), GIVEN
@@ -154,7 +155,7 @@ def samples_at(goal: Goal, batch: float) -> tuple[ValueRange, str]:
 
 
 def critical_batch(needs: Sequence[Need]) -> float | None:
-    """Return the critical batch size that measured needs show; None when they are too few or show none."""
+    """Return the critical batch size by measured needs; None when they are too few or do not determine it."""
     exact = [need for need in _by_batch(needs) if need.exact]
     if len(exact) < BATCHES:
         return None
@@ -174,7 +175,7 @@ def bounds(needs: Sequence[Need], batch: float) -> tuple[float, float]:
 
 
 def _hyperbola(exact: Sequence[Need], batch: float, low: float, high: float) -> ValueRange:
-    """Return E·(1 + B/B*) as fitted to measured needs by relative errors, held between the bounds."""
+    """Return E·(1 + B/B*) fitted to measured needs by relative errors, limited to the bounds."""
     columns = [[1 / need.samples for need in exact], [need.batch / need.samples for need in exact]]
     fit = non_negative(columns, [1.0] * len(exact))
     if fit is None:

@@ -1,1 +1,1 @@
-"""Floor 3.5: where the time of a step goes, from the records of each rank."""
+"""Floor 3.5: how the time of a step is split, from the records of each rank."""

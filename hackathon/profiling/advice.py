@@ -1,6 +1,6 @@
-"""What to try where a step's time goes to something else than computing, largest share first. Pure.
+"""Advice for steps that do not only compute, largest share first. Pure.
 
-Each piece of advice names the share that has to fall if it was right: the same measurement confirms it.
+Each piece of advice names the share that must fall if it was right: the same measurement confirms it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,11 +12,11 @@ from hackathon.profiling.shares import SAMPLED, RunShares, late_rank, mean_of_ru
 from hackathon.text.messages import message
 
 STEPS = 10
-"""Steps of each rank that advice is made from at least."""
+"""Steps of each rank that advice needs."""
 LIMITS = {"data": 0.15, "host": 0.15, "communication": 0.20, "waiting": 0.10}
-"""Part → its share of a step from which it is worth an attempt."""
+"""Part → its share of a step from which an attempt is worthwhile."""
 BLUR = 0.03
-"""By how much the host's share has to be larger where it comes from samples: that is their standard error at most."""
+"""Extra share required of the host when it comes from samples: their standard error is at most this."""
 _IDS = {"data": "slow-loader", "host": "host-bound", "communication": "exposed-communication"}
 _OWN = ("data", "host", "compute", "other")
 """Parts that can make a rank late."""
@@ -24,21 +24,21 @@ _OWN = ("data", "host", "compute", "other")
 
 @dataclass(frozen=True)
 class Advice:
-    """One thing to try."""
+    """One piece of advice."""
 
     id: str
     """`slow-loader`, `host-bound`, `exposed-communication`, `straggler` or `imbalance`."""
     part: str
-    """The part whose share has to fall."""
+    """The part whose share must fall."""
     gain: float
-    """The most that it can save, as a share of a step: that of the part."""
+    """Upper bound of the saving, as a share of a step: the part's share."""
     rank: int | None = None
     """The rank that the others wait for."""
     values: Mapping[str, str] = field(default_factory=dict)
-    """For its message."""
+    """Placeholders of its message."""
 
     def to_json(self) -> dict[str, Any]:
-        """Return the advice as the results JSON has it, its texts in the current language."""
+        """Return the advice as in the results JSON, with texts in the current language."""
         return {
             "id": self.id, "part": self.part, "gain": rounded(self.gain), "rank": self.rank,
             "message": self.message, "confirm": message("shares.confirm", part=message(f"shares.{self.part}")),
@@ -46,7 +46,7 @@ class Advice:
 
     @property
     def message(self) -> str:
-        """What is the matter and what to try, in the current language."""
+        """The problem and the remedy, in the current language."""
         values = {**self.values}
         if "cause" in values:
             values["cause"] = message(f"shares.{values['cause']}")
@@ -54,7 +54,7 @@ class Advice:
 
 
 def advice(runs: Sequence[RunShares]) -> list[Advice]:
-    """Return what to try after runs with equally many processes; nothing for healthy ones, or too few steps."""
+    """Return the advice for runs with equally many processes; none for healthy runs or too few steps."""
     ranks = [rank for run in runs for rank in run.ranks]
     if not ranks or min(rank.steps for rank in ranks) < STEPS:
         return []
@@ -66,7 +66,7 @@ def advice(runs: Sequence[RunShares]) -> list[Advice]:
         if sampled and part == "host":
             limit += BLUR
         share = (baseline if part == "waiting" else mean).share(part)
-        # communication with the waiting in it may be nothing but waiting
+        # communication that includes the waiting may be nothing but waiting
         if share is None or share < limit or (part == "communication" and mean.waiting is None):
             continue
         if part != "waiting":
@@ -79,7 +79,7 @@ def advice(runs: Sequence[RunShares]) -> list[Advice]:
 
 
 def _cause(runs: Sequence[RunShares], late: int) -> str:
-    """Return the part in which the late rank spends the most more than the others."""
+    """Return the part in which the late rank exceeds the others most."""
     ranks = [rank for run in runs for rank in run.ranks]
 
     def more(part: str) -> float:

@@ -1,10 +1,11 @@
-"""Record steps of a Chainer program as a trace of the form that torch.profiler writes, by a hook of its functions.
+"""Record steps of a Chainer program as a trace in the format of torch.profiler, with a function hook.
 
-Chainer's own `TimerHook` tells sums; this hook keeps each call with its moment, so that a step can be drawn and ranks
-compared. Beside the functions it times the iterators, the converter of batches and ChainerMN's averaging of gradients.
-On a GPU a function's time is that of starting its kernels: what they take there is not known, and the trace says so.
+Chainer's own `TimerHook` returns sums. This hook stores each call with its time, so that a step can be drawn and ranks
+compared. Besides functions it times the iterators, the converter of batches and ChainerMN's averaging of gradients. On
+a GPU a function's time is that of starting its kernels. The kernels' own time is unknown, and the trace states that.
 
-`recorder.py` loads this file beside it, in the program's Python (3.6 or newer); nothing of the toolkit is imported.
+`recorder.py` loads this file from its own folder, in the program's Python (3.6 or newer); nothing of the toolkit is
+imported.
 """
 
 import gzip
@@ -16,16 +17,16 @@ import time
 from typing import Any
 
 BASE_NANOSECONDS = 1600000000000000000
-"""2020-09-13: what all times are relative to, the same on all ranks."""
+"""2020-09-13: the reference of all times, the same on all ranks."""
 MOST = 1000000
-"""Calls that are kept at most."""
+"""Calls that are stored at most."""
 NAME = "hackathon-profile"
 _active = []  # type: list[Any]
-"""The profiler that records, if one does."""
+"""The active profiler, if any."""
 
 
 class ChainerProfiler:
-    """What torch.profiler.profile is to the recorder: started, told of the end of each step, written once."""
+    """Has the recorder's interface of torch.profiler.profile: start, step, write once."""
 
     def __init__(self, warm_up: int, active: int, rank: int, processes: int, on_trace_ready: Any) -> None:
         self.warm_up, self.active, self.rank, self.processes = warm_up, active, rank, processes
@@ -35,10 +36,10 @@ class ChainerProfiler:
         self.since = 0.0
         self.hook = None  # type: Any
         self.on_device = False
-        """Whether a function had arrays of a GPU."""
+        """Whether a function used arrays of a GPU."""
 
     def start(self) -> None:
-        """Record from here on."""
+        """Start recording."""
         import chainer  # type: ignore[import-not-found, unused-ignore]
 
         self.hook = function_hook(chainer, self)
@@ -47,7 +48,7 @@ class ChainerProfiler:
         self.since = now()
 
     def step(self) -> None:
-        """Take notice of the end of a step: the warm-up's calls are dropped, the last step ends the recording."""
+        """Handle the end of a step: drop the warm-up's calls; stop after the last step."""
         end = now()
         self.steps += 1
         if self.steps <= self.warm_up:
@@ -59,7 +60,7 @@ class ChainerProfiler:
             self.stop()
 
     def stop(self) -> None:
-        """Record nothing more, and write what there is; a second call does nothing."""
+        """Stop recording and write the trace; a second call does nothing."""
         import chainer
 
         if self.hook is None:
@@ -73,12 +74,12 @@ class ChainerProfiler:
             self.on_trace_ready(self)
 
     def add(self, category: str, name: str, begin: float, end: float) -> None:
-        """Keep a call."""
+        """Store a call."""
         if len(self.events) < MOST:
             self.events.append((category, name, begin, end, threading.get_ident() % 1000000))
 
     def export_chrome_trace(self, path: str) -> None:
-        """Write the trace, packed."""
+        """Write the compressed trace."""
         import platform
 
         pid = os.getpid()
@@ -100,16 +101,16 @@ class ChainerProfiler:
 
 
 def install() -> None:
-    """Have iterators and communicators tell a recording of their calls.
+    """Make iterators and communicators report their calls to a recording.
 
-    Done at the first step of any optimizer: programs may keep these methods before anything is recorded.
+    Called at the first step of any optimizer, because programs may store these methods before the recording starts.
     """
     for owner, method, name in watched():
         patch(owner, method, name)
 
 
 def patch(owner: Any, method: str, name: str) -> None:
-    """Time a method of a class while something is recorded; of calls within each other the outer one counts."""
+    """Time a method of a class during a recording; of nested calls only the outer one counts."""
     former = getattr(owner, method)
 
     def timed(*args: Any, **kwargs: Any) -> Any:
@@ -129,7 +130,7 @@ def now() -> float:
 
 
 def function_hook(chainer: Any, profiler: ChainerProfiler) -> Any:
-    """Return a hook that keeps the calls of functions, forward and backward."""
+    """Return a hook that stores the calls of functions, forward and backward."""
 
     class Hook(chainer.FunctionHook):  # type: ignore[misc]
         name = NAME
@@ -162,13 +163,13 @@ def function_hook(chainer: Any, profiler: ChainerProfiler) -> Any:
 
 
 def of_device(array: Any) -> bool:
-    """Return whether an array lies on a GPU: CuPy's do, and those of ChainerX on CUDA."""
+    """Return whether an array is on a GPU: CuPy's arrays are, and those of ChainerX on CUDA."""
     module = type(array).__module__.split(".")[0]
     return module == "cupy" or (module == "chainerx" and str(array.device).startswith("cuda"))
 
 
 def watched() -> Any:
-    """Return (class or module, name of its function, what the trace calls it) of what is timed beside functions."""
+    """Return (class or module, name of its function, name in the trace) of the timed functions."""
     targets = []  # type: list[Any]
     iterators = sys.modules.get("chainer.iterators")
     for name in ("SerialIterator", "MultiprocessIterator", "MultithreadIterator", "OrderSampler"):
@@ -186,6 +187,6 @@ def watched() -> Any:
 
 
 def below(owner: Any) -> Any:
-    """Return the classes that are made from one, at any distance."""
+    """Return all subclasses of a class, direct and indirect."""
     direct = owner.__subclasses__()
     return [*direct, *(descendant for child in direct for descendant in below(child))]

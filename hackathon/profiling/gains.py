@@ -1,8 +1,8 @@
-"""Advice with the gain that is to be expected, and whether it came true. Pure.
+"""Advice with its expected gain. Pure.
 
-A gain is a share of a step: 0.2 saves a fifth of its time. It is computed from what was measured: the part's share,
-what a change can save of it, a table of `hackathon speedup`, a fit of `clusters measure`. Where these only say what
-cannot be exceeded, it is a bound.
+A gain is a share of a step: 0.2 saves a fifth of its time. It is computed from measurements: the part's share, the
+fraction of it that a change can save, a table of `hackathon speedup`, a fit of `clusters measure`. If these only give
+an upper limit, the gain is a bound.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -16,34 +16,34 @@ from hackathon.profiling.switches import LINES, SWITCHES, Switch, acts, names_of
 from hackathon.text.messages import message
 
 TUNED, SCALING = "measured-option", "poor-scaling"
-"""Ids of advice that does not come from shares: an option that a speedup table measured; a study that scales badly."""
+"""Ids of advice without a share: an option in a speedup table; a study that scales badly."""
 FEW = "few"
-"""Verdict of a table on an option that had too few rounds: it says nothing."""
+"""A table's verdict on an option with too few rounds: no conclusion."""
 LOST = 0.25
 """Share of a step that a study must lose before its scaling alone is worth advice: the 75 % line of its table."""
 BUCKET_MB = 25
-"""MiB of gradients that DistributedDataParallel sends at once, unless told otherwise. Source: its documentation."""
+"""Default MiB of gradients that DistributedDataParallel sends at once. Source: its documentation."""
 
 
 @dataclass(frozen=True)
 class Expected:
-    """What a change is expected to save."""
+    """The expected saving of a change."""
 
     gain: float
     """Share of a step."""
     bound: bool
-    """It is the most that can be saved, not an estimate."""
+    """It is an upper bound, not an estimate."""
     basis: str
-    """`share`, `part` (of the share a part can be saved), `network`, `speedup` or `scaling`."""
+    """`share`, `part` (the fraction of the share that can be saved), `network`, `speedup` or `scaling`."""
     low: float | None = None
     high: float | None = None
-    """Its interval, where it was measured."""
+    """Its interval, if it was measured."""
     values: Mapping[str, str] = field(default_factory=dict)
-    """For the sentence on its basis."""
+    """Placeholders of the sentence on its basis."""
 
     @property
     def text(self) -> str:
-        """The gain as a person reads it: `at most 24 %`, `31 % (27–35 %)`."""
+        """The gain as text: `at most 24 %`, `31 % (27–35 %)`."""
         if self.bound:
             return message("gains.at_most", gain=percent(self.gain))
         if self.low is None or self.high is None:
@@ -73,48 +73,51 @@ class TunedOption:
 
 @dataclass(frozen=True)
 class GainEvidence:
-    """What is known of a run's program and machine beside the shares of its steps."""
+    """Facts about a run's program and machine besides the shares of its steps."""
 
     framework: str = ""
     own_program: bool = False
     parameters: Mapping[str, Scalar] = field(default_factory=dict)
     takes: Callable[[str, Scalar], bool] = lambda name, value: False
-    """Whether the program declares a parameter and takes a value for it."""
+    """Whether the program declares a parameter and accepts a value for it."""
     threads: int = 0
-    """Of a process; 0: not known."""
+    """Threads per process; 0: unknown."""
     tuned: tuple[TunedOption, ...] = ()
     network: tuple[float, float] | None = None
-    """(seconds that an all-reduce costs at least, bytes per second) between as many processes, as measured."""
+    """(minimum seconds of an all-reduce, bytes per second) between as many processes, as measured."""
     efficiency: float | None = None
     """Parallel efficiency of its point in its study."""
     base: int = 0
-    """Processes of the point that the efficiency is measured from."""
+    """Processes of the reference point of the efficiency."""
     processes: int = 1
     profiled: RunShares | None = None
-    """What a profile of the same program tells, where the run's own records do not tell communication."""
+    """Shares from a profile of the same program, if the run's own records lack communication."""
     gpus: int = 1
-    """Of a node; 0: gradients travel by Gloo, on which the recipes gather bf16, and an older one cannot add it."""
+    """GPUs per node.
+
+    0: gradients travel by Gloo; the recipes then gather bf16, which older versions of Gloo cannot add.
+    """
 
 
 @dataclass(frozen=True)
 class Attempt:
-    """One thing to try, with the gain that is to be expected."""
+    """One attempt with its expected gain."""
 
     id: str
     part: str
-    """The part whose share has to fall; empty for a measured option."""
+    """The part whose share must fall; empty for a measured option."""
     expected: Expected
     settings: Mapping[str, Scalar] = field(default_factory=dict)
-    """Parameters to set, or `env.VARIABLE`; empty where no parameter does it."""
+    """Parameters to set, or `env.VARIABLE`; empty without a suitable parameter."""
     lines: str = ""
-    """What a program of one's own needs."""
+    """Lines for the user's own program."""
     advice: Advice | None = None
     ruled_out: tuple[str, ...] = ()
-    """Settings that a table of speedup measured, and that did not help."""
+    """Settings that did not help according to a speedup table."""
 
     @property
     def message(self) -> str:
-        """What is the matter and what to try, in the current language."""
+        """The problem and the remedy, in the current language."""
         if self.advice is not None:
             return self.advice.message
         key = self.id.replace("-", "_")
@@ -122,14 +125,14 @@ class Attempt:
 
     @property
     def environment(self) -> dict[str, str]:
-        """Variables to set from outside; empty where it is a matter of parameters."""
+        """Environment variables to set; empty if parameters are enough."""
         return {
             name.removeprefix("env."): str(value) for name, value in self.settings.items() if name.startswith("env.")
         }
 
     @property
     def confirm(self) -> str:
-        """What will be measured if it helps."""
+        """The measurement that shows whether it helps."""
         if not self.part:
             return message("gains.confirm_speed")
         return message("shares.confirm", part=message(f"shares.{self.part}"))
@@ -145,7 +148,7 @@ class Attempt:
 
 
 def advice_on(runs: Sequence[RunShares], evidence: GainEvidence) -> list[Advice]:
-    """Return the advice from shares of runs with equally many processes, and from a profile what they do not tell."""
+    """Return the advice from shares of runs with equally many processes; a profile supplies missing shares."""
     suggestions = advice(runs)
     parts = {suggestion.part for suggestion in suggestions}
     profiled = advice([evidence.profiled]) if evidence.profiled is not None else []
@@ -158,7 +161,7 @@ def advice_on(runs: Sequence[RunShares], evidence: GainEvidence) -> list[Advice]
 
 
 def attempts(suggestions: Sequence[Advice], mean: StepShares | None, evidence: GainEvidence) -> list[Attempt]:
-    """Return what to try, the largest expected gain first; nothing for a healthy run of which nothing was measured.
+    """Return the attempts, the largest expected gain first; none for a healthy run without measurements.
 
     `suggestions`: the advice from the shares; `mean`: the shares over the ranks.
     """
@@ -174,7 +177,7 @@ def attempts(suggestions: Sequence[Advice], mean: StepShares | None, evidence: G
 
 
 def expected_of(advice: Advice, changed: Sequence[str], evidence: GainEvidence) -> Expected:
-    """Return the gain that was to be expected of advice once some parameters were changed: that of the best of them."""
+    """Return the gain that advice promised for the changed parameters: that of the best of them."""
     switches = [switch for switch in SWITCHES if switch.advice == advice.id and switch.parameter in changed]
     if not switches:
         return _share(advice)
@@ -182,7 +185,7 @@ def expected_of(advice: Advice, changed: Sequence[str], evidence: GainEvidence) 
 
 
 def percent(share: float) -> str:
-    """Return a share in percent, with a digit behind the point below 10 %."""
+    """Return a share in percent, with one decimal below 10 %."""
     return f"{100 * share:.1f} %" if abs(share) < 0.0995 else f"{100 * share:.0f} %"
 
 
@@ -194,7 +197,7 @@ def settings_words(settings: Mapping[str, Scalar]) -> str:
 
 
 def name_of(identifier: str, settings: Mapping[str, Scalar]) -> str:
-    """Return a few words for a piece of advice."""
+    """Return a short name for a piece of advice."""
     return message(f"gains.name_{identifier.replace('-', '_')}", settings=settings_words(settings))
 
 
@@ -261,12 +264,15 @@ def _is_set(settings: Mapping[str, Scalar], evidence: GainEvidence) -> bool:
 
 
 def _tuned(row: TunedOption, evidence: GainEvidence, advice: Advice) -> Expected:
-    """Return what a table says of an option that advice is about, at most the share of the part."""
+    """Return a table's gain for an option that the advice is about, at most the share of the part."""
     return _measured(row, evidence, 1.0, advice.gain)
 
 
 def _tuned_gain(row: TunedOption, mean: StepShares | None, evidence: GainEvidence) -> Expected:
-    """Return what a table says of an option: in one process nobody communicates, so of the rest of the step."""
+    """Return a table's gain for an option.
+
+    A single process does not communicate, so it is a gain of the rest of the step.
+    """
     outside = (mean.share("communication", "waiting") if mean is not None else None) or 0.0
     return _measured(row, evidence, 1.0 - outside, 1.0)
 
@@ -276,14 +282,14 @@ def _measured(row: TunedOption, evidence: GainEvidence, scale: float, most: floa
         return None if ratio is None or ratio <= 0 else min(most, scale * (1 - 1 / ratio))
 
     values = {"ratio": f"{row.ratio:.2f}", "run": row.run[-8:]}
-    # measured in one process: with more of them it is what the step without communication could save
+    # measured in one process: with more processes it is the saving of a step without communication
     bound = evidence.processes > 1
     low, high = (None, None) if bound else (saved(row.low), saved(row.high))
     return Expected(saved(row.ratio) or 0.0, bound, "speedup", low, high, values)
 
 
 def _scaling(suggestions: Sequence[Advice], mean: StepShares | None, evidence: GainEvidence) -> list[Attempt]:
-    """Return that a study scales badly, where the shares do not say by what: the program does not tell them."""
+    """Return the attempt for bad scaling, if the shares do not show its cause."""
     explained = mean is not None and mean.communication is not None
     lost = 1 - evidence.efficiency if evidence.efficiency is not None else 0.0
     if explained or suggestions or evidence.processes <= evidence.base or lost < LOST:

@@ -1,4 +1,4 @@
-"""The shares of a run's steps from the lines that the runtime's Meter wrote on each rank."""
+"""The shares of a run's steps from the lines of the runtime's Meter on each rank."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -13,20 +13,20 @@ from hackathon.text.json_fields import count_of, listed
 from hackathon.text.numbers import finite
 
 TAIL = 256 << 10
-"""Bytes at the end of each rank's file that are read: some thousand steps."""
+"""Bytes read from the end of each rank's file: some thousand steps."""
 RANKS = 4096
 """Ranks whose files are read."""
 STEPS, COLLECTIVES = 64, 256
-"""Steps of a line, and collectives of a step, that count: as many as a Meter writes, or more."""
+"""Limits on the steps of a line and the collectives of a step: a Meter writes at most as many."""
 _SHARE = "_share"
 
 
 def shares_of_run(run: Path, processes: int, meters: MeterFiles | None = None) -> RunShares | None:
-    """Return where the time of a run's steps goes; None when no rank recorded any steps behind the warm-up.
+    """Return how the time of a run's steps is split; None when no rank recorded steps after the warm-up.
 
-    The newest attempt, and of files of more than TAIL bytes their ends. `processes`: of the run. Where the program's
-    Meter does not tell its computing, or there is none, what was seen from outside counts. `meters`: the Meters' files
-    where others read them, too.
+    Covers the newest attempt; of files above TAIL bytes only their ends. `processes`: of the run. If the Meter does not
+    record computing, or there is no Meter, the recorder's observations from outside count. `meters`: the Meters' files,
+    if the caller has read them.
     """
     measured = _of_meters(run, processes, meters)
     if measured is not None and all(rank.compute is not None for rank in measured.ranks):
@@ -41,10 +41,10 @@ def _of_meters(run: Path, processes: int, meters: MeterFiles | None) -> RunShare
 
 
 def intervals(lines: Iterable[Mapping[str, Any]]) -> Iterator[Interval]:
-    """Yield what the lines of a Meter say behind the warm-up.
+    """Yield the intervals in a Meter's lines after the warm-up.
 
-    An older Meter does not say how many steps a line covers: they are those since the line before, and its first line
-    is passed over.
+    An older Meter does not record the number of steps of a line: they are those since the previous line, and its first
+    line is skipped.
     """
     before: int | None = None
     for line in lines:
@@ -60,7 +60,7 @@ def intervals(lines: Iterable[Mapping[str, Any]]) -> Iterator[Interval]:
 
 
 def _steps(line: Mapping[str, Any], before: int | None) -> tuple[int, int]:
-    """Return the first and last step of a line; (0, 0) when they are not known."""
+    """Return the first and last step of a line; (0, 0) when they are unknown."""
     bounds = listed(line.get("interval"))
     if len(bounds) == 2:
         return count_of(bounds[0]), count_of(bounds[1])
@@ -75,7 +75,7 @@ def _phases(line: Mapping[str, Any], seconds: float) -> Iterator[tuple[str, floa
 
 
 def _collectives(line: Mapping[str, Any], seconds: float) -> tuple[tuple[float, ...], ...]:
-    """Return the seconds of each step's collectives; a value that cannot be meant ends the list."""
+    """Return the seconds of each step's collectives; an implausible value ends the list."""
     collectives = []
     for step in listed(line.get("collectives"))[:STEPS]:
         spent = [value for number in listed(step)[:COLLECTIVES] if (value := finite(number)) is not None]

@@ -1,4 +1,4 @@
-"""Whether advice came true: the gain that was expected beside the one that two measurements show. Pure."""
+"""Compare the expected gain of advice with the gain between two measurements. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,13 +20,13 @@ from hackathon.profiling.switches import names_of
 from hackathon.text.messages import message
 
 CHANGED = 0.03
-"""Share of a step by which that of a part has to fall to say that it fell: it is measured that well."""
+"""Share of a step by which a part must fall to count as fallen: the accuracy of its measurement."""
 CAME_TRUE, NOT, NOISE, UNKNOWN = "came-true", "not", "noise", "unknown"
 
 
 @dataclass(frozen=True)
 class MeasuredGain:
-    """How much less time a sample takes than before, as a share; with its 95 % interval."""
+    """The relative reduction of the time per sample, with its 95 % interval."""
 
     gain: float
     low: float
@@ -34,12 +34,12 @@ class MeasuredGain:
     repeated: bool
     """Whether at least one side was measured twice, so that the noise is known."""
     differs: bool
-    """Whether it is more than noise."""
+    """Whether it exceeds the noise."""
 
 
 @dataclass(frozen=True)
 class Change:
-    """A parameter that differs between two runs, or another thing that is on record."""
+    """A parameter, or another recorded property, that differs between two runs."""
 
     name: str
     before: str
@@ -49,21 +49,20 @@ class Change:
 
 @dataclass(frozen=True)
 class AdviceOutcome:
-    """A piece of advice that the older runs had, and what became of it."""
+    """A piece of advice for the older runs, with its outcome."""
 
     id: str
     part: str
     verdict: str
     """CAME_TRUE, NOT, NOISE or UNKNOWN."""
     reason: str
-    """Why so: `faster`, `slower`, `share` (faster, but the part's share has not fallen), `noise`, `once`,
-    `unmeasured`."""
+    """`faster`, `slower`, `share` (faster, but the part's share has not fallen), `noise`, `once` or `unmeasured`."""
     expected: Expected
     measured: MeasuredGain | None
     changed: tuple[Change, ...]
-    """What differs that the advice names."""
+    """The changes that the advice names."""
     others: tuple[Change, ...]
-    """What else differs."""
+    """Other changes."""
     settings: Mapping[str, Any]
     part_before: float | None = None
     part_after: float | None = None
@@ -71,13 +70,13 @@ class AdviceOutcome:
 
     @property
     def beyond(self) -> bool:
-        """Whether more was saved than the advice can explain."""
+        """Whether the saving exceeds what the advice can explain."""
         most = self.expected.gain if self.expected.bound or self.expected.high is None else self.expected.high
         return self.verdict == CAME_TRUE and self.measured is not None and self.measured.low > most
 
     @property
     def name(self) -> str:
-        """A few words for the advice."""
+        """A short name of the advice."""
         return name_of(self.id, self.settings)
 
     def to_json(self) -> dict[str, Any]:
@@ -103,12 +102,12 @@ class AdviceOutcome:
 
     @property
     def verdict_text(self) -> str:
-        """The verdict in a few words."""
+        """The verdict as a short text."""
         return message(f"gains.verdict_{self.verdict.replace('-', '_')}")
 
     @property
     def measured_text(self) -> str:
-        """The measured gain as a person reads it; `–` where there is none."""
+        """The measured gain as text; `–` without one."""
         if self.measured is None:
             return "–"
         if not self.measured.repeated:
@@ -118,14 +117,14 @@ class AdviceOutcome:
 
     @property
     def changed_text(self) -> str:
-        """What differs that the advice names: `workers 0 → 4`; empty when nothing does."""
+        """The changes that the advice names: `workers 0 → 4`; empty without any."""
         return message("shares.between").join(
             f"{change.name} {change.before} → {change.after}" for change in self.changed
         )
 
     @property
     def message(self) -> str:
-        """The whole in one sentence or two, in the current language."""
+        """The outcome in one or two sentences, in the current language."""
         sentence = message(
             "gains.outcome", name=self.name, verdict=self.verdict_text, expected=self.expected.text,
             measured=self.measured_text,
@@ -153,10 +152,10 @@ def outcomes(
     old: Sequence[RunShares], new: Sequence[RunShares], evidence: GainEvidence, measured: MeasuredGain | None,
     changes: Sequence[Change],
 ) -> list[AdviceOutcome]:  # fmt: skip
-    """Return what became of each piece of advice of the older runs, the largest expected gain first.
+    """Return the outcome of each piece of advice for the older runs, the largest expected gain first.
 
-    All runs have equally many processes. `evidence`: on the older ones; `changes`: what differs between the sides. An
-    option of a speedup table counts only where it was changed.
+    All runs have equally many processes. `evidence`: on the older runs; `changes`: differences between the sides. An
+    option of a speedup table counts only if it was changed.
     """
     suggestions = advice_on(old, evidence)
     before = mean_of_runs(old) if old else None
@@ -169,7 +168,7 @@ def outcomes(
         expectations = [its.expected for its in offered if its.id == suggestion.id and mine & set(its.settings)]
         expected = max(expectations, key=lambda its: its.gain, default=expected_of(suggestion, sorted(mine), evidence))
         shares = (before.share(suggestion.part) if before else None, after.share(suggestion.part) if after else None)
-        # a part that a side does not know is not known to have fallen
+        # a part that is unknown on one side cannot count as fallen
         shares = shares if after is not None and getattr(after, suggestion.part) is not None else (shares[0], None)
         verdict, reason = _verdict(measured, shares)
         entries.append(

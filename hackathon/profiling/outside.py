@@ -1,4 +1,4 @@
-"""The shares of a run's steps from what the recorder saw of each rank from outside: the program has no line for it."""
+"""The shares of a run's steps from the recorder's observations of each rank, without a line in the program."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -25,18 +25,18 @@ from hackathon.text.numbers import finite
 RANKS = 4096
 """Ranks whose files are read."""
 BLOCKS, STEPS, COLLECTIVES = 256, 64, 64
-"""Blocks of a file, steps of a block and collectives of a step that count: more than a recorder writes."""
+"""Limits on the blocks of a file, steps of a block and collectives of a step: a recorder writes fewer."""
 POINTS = 0.03
-"""Standard error of a share of a step up to which samples tell computing and the program's own Python apart."""
+"""Standard error of a share of a step up to which samples separate computing from the program's own Python."""
 NOTICED = 0.02
-"""Share of a step from which what is neither batch, optimizer nor collective has to be told apart."""
+"""Share of a step above which the time outside batch, optimizer and collectives must be split."""
 _ERRORS = 2
-"""Standard errors by which samples must contradict the processor time to be believed instead."""
+"""Standard errors by which samples must contradict the processor time to take precedence."""
 
 
 @dataclass(frozen=True)
 class Stretch:
-    """What a rank did in some steps in a row, s."""
+    """The times of a rank in some consecutive steps, in seconds."""
 
     first: int
     last: int
@@ -48,13 +48,13 @@ class Stretch:
 
 @dataclass(frozen=True)
 class Seen:
-    """What the recorder of a rank wrote."""
+    """The content of a recorder's file."""
 
     device: str
     seen: Mapping[str, int]
-    """Part → how often it was entered; `forward`, `backward`: passes of DDP models that began and that ended."""
+    """Part → number of entries; `forward`, `backward`: passes of DDP models that began and that ended."""
     samples: Mapping[str, int]
-    """What samples of the rest showed: `compute`, `host`, `idle`, `unknown`."""
+    """Results of samples of the rest: `compute`, `host`, `idle`, `unknown`."""
     blocks: tuple[Stretch, ...]
 
     @property
@@ -66,7 +66,7 @@ class Seen:
         return sum(block.parts.get(part, 0.0) for block in self.blocks)
 
     def unknown(self, processes: int) -> dict[str, str]:
-        """Return part → why it is not known."""
+        """Return part → why it is unknown."""
         reasons = {}
         if not self.seen.get("data"):
             reasons["data"] = UNSEEN
@@ -84,8 +84,8 @@ class Seen:
     def of_rest(self) -> tuple[float, float]:
         """Return the shares of the rest that are computing and the program's own work on a CPU.
 
-        Its processor time is divided as the samples are. Of computing more is believed only if samples clearly say so:
-        it waited for a CPU, or for its other threads.
+        The processor time is split like the samples. More computing counts only if samples show it clearly: the rank
+        then waited for a CPU, or for its other threads.
         """
         remainder, samples = self._sum("rest"), self._told
         if remainder <= 0 or not sum(samples):
@@ -108,7 +108,7 @@ class Seen:
 
 
 def outside_shares(run: Path, processes: int) -> RunShares | None:
-    """Return where the time of a run's steps goes as its recorders saw it; None when they saw no steps."""
+    """Return how the time of a run's steps is split according to its recorders; None without recorded steps."""
     files = rank_files(guarded(run) / FOLDER, ".json")[:RANKS]
     ranks = {
         rank: report for file in files if (rank := rank_of(file)) < processes and (report := seen(read_json(file)))
@@ -124,7 +124,7 @@ def outside_shares(run: Path, processes: int) -> RunShares | None:
 
 
 def seen(value: object) -> Seen | None:
-    """Return what a recorder's file says, whatever lies there; None when it tells no steps."""
+    """Return the content of a recorder's file, which may be arbitrary JSON; None without steps."""
     record = mapping_of(value)
     blocks = tuple(_blocks(record.get("blocks")))
     counts = {str(name): count_of(count) for name, count in mapping_of(record.get("seen")).items()}
@@ -147,7 +147,7 @@ def _blocks(value: object) -> Iterator[Stretch]:
 
 
 def _collectives(value: object, steps: int, seconds: float) -> tuple[tuple[float, ...], ...]:
-    """Return the seconds of each step's collectives; none when they are not those of all steps."""
+    """Return the seconds of each step's collectives; none unless they cover all steps."""
     collectives = []
     for step in listed(value)[:STEPS]:
         spent = [duration for number in listed(step)[:COLLECTIVES] if (duration := finite(number)) is not None]
@@ -158,7 +158,7 @@ def _collectives(value: object, steps: int, seconds: float) -> tuple[tuple[float
 
 
 def _intervals(rank: Seen, why: Mapping[str, str]) -> Iterator[Interval]:
-    """Yield a rank's blocks in the Meter's words, without the parts that are not known."""
+    """Yield a rank's blocks with the Meter's names, without unknown parts."""
     computes, host = rank.of_rest()
     for block in rank.blocks:
         spent = {name: block.parts.get(name, 0.0) for name in ("data", "compute", "communication")}

@@ -1,4 +1,4 @@
-"""The shares of a run, and of the runs of a point together, with what to try."""
+"""The shares of a run, and of all runs of a point, with advice."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -8,7 +8,7 @@ from hackathon.profiling.shares import HOOKED, MEASURED, SAMPLED, RunShares, lat
 
 
 def point_json(runs: Sequence[RunShares]) -> dict[str, Any] | None:
-    """Return the mean of runs with equally many processes as the results JSON has it; None without any."""
+    """Return the mean of runs with equally many processes as in the results JSON; None without any."""
     if not runs:
         return None
     mean = mean_of_runs(runs).to_json()
@@ -22,6 +22,6 @@ def point_json(runs: Sequence[RunShares]) -> dict[str, Any] | None:
 
 
 def run_json(run: RunShares | None) -> dict[str, Any] | None:
-    """Return the shares of one run and of its ranks as the results JSON has them; None stays."""
+    """Return the shares of one run and of its ranks as in the results JSON; None stays None."""
     point = point_json([run] if run is not None else [])
     return {**point, "ranks": [rank.to_json() for rank in run.ranks]} if point is not None and run is not None else None

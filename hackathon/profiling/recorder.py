@@ -1,14 +1,14 @@
-"""Record a few steps of a training program, without a line in it: this file is its `sitecustomize`.
+"""Record a few steps of a training program without changing it: this file is its `sitecustomize`.
 
-`hackathon profile` puts it beside the run and its folder in front of PYTHONPATH. It waits until the program imports
-`torch.optim`, counts the steps of the optimizer, and has `torch.profiler` record some of them (`torch_trace.py`); in a
-Chainer program `chainer.optimizer`, and a hook of its functions (`chainer_trace.py`); in a TensorFlow program the calls
-in which gradients are applied, and `tf.profiler` (`tensorflow_trace.py`). It writes to the run's folder `profile`:
-`rank-N.json.gz`, the trace; `rank-N.info.json`, the seconds of the steps before, in and after the recorded window, by
-which the cost of recording is known; or `rank-N.note.json`, why there is no trace.
+`hackathon profile` puts it beside the run and its folder first in PYTHONPATH. It waits until the program imports
+`torch.optim`, counts the steps of the optimizer, and lets `torch.profiler` record some of them (`torch_trace.py`). In a
+Chainer program it uses `chainer.optimizer` and a function hook (`chainer_trace.py`); in a TensorFlow program the calls
+that apply gradients, and `tf.profiler` (`tensorflow_trace.py`). It writes to the run's folder `profile`:
+`rank-N.json.gz`, the trace; `rank-N.info.json`, the seconds of the steps before, in and after the recorded window,
+which show the cost of recording; or `rank-N.note.json`, why there is no trace.
 
-Nothing of the toolkit is imported: it runs in the program's Python (3.6 or newer). What fails in here is noted, and
-the program goes on.
+Nothing of the toolkit is imported: it runs in the program's Python (3.6 or newer). Its errors are recorded, and the
+program continues.
 """
 
 import atexit
@@ -19,11 +19,11 @@ import time
 from typing import Any
 
 AFTER_AT_MOST = 5
-"""Steps behind the window that are timed without the profiler."""
+"""Steps after the window that are timed without the profiler."""
 OTHERS = 3
-"""Steps of other optimizers in a row by which the one whose steps count is known to be no longer in use."""
+"""Consecutive steps of other optimizers after which the counted one is no longer in use."""
 WARM_UP = 1
-"""Steps for which the profiler runs and keeps nothing: it loads its libraries then."""
+"""Steps for which the profiler runs without storing anything: it loads its libraries."""
 
 
 class Recorder:
@@ -36,28 +36,28 @@ class Recorder:
         self.begin = skip + self.timed + 1
         """Number of the step at whose end the profiler starts."""
         self.ends = []  # type: ignore[var-annotated]
-        """Seconds (perf_counter) at the end of each step, then at the moment at which the program went on."""
+        """Seconds (perf_counter) at the end of each step, without the recorder's own time."""
         self.optimizer = None  # type: Any
         self.others = 0
-        """Steps of other optimizers since the last one that counted."""
+        """Steps of other optimizers since the last counted one."""
         self.profiler = None  # type: Any
         self.engine = "torch"
         """The framework whose steps count: torch, chainer or tensorflow."""
         self.torch_trace = None  # type: Any
-        """The module beside this one that watches torch's profilers and has ours."""
+        """The module next to this one that watches torch's profilers and contains ours."""
         self.other_profiler = None  # type: Any
-        """What records another framework than torch."""
+        """The profiler of another framework than torch."""
         self.tell_device = None  # type: Any
-        """What tells the device of another framework."""
+        """Adds the device of another framework."""
         self.calls = None  # type: Any
         """The calls into TensorFlow."""
         self.state = "waiting"
         """waiting, recording, written, complete or failed."""
         self.paused = 0.0
-        """Seconds that starting and writing took: they belong to no step."""
+        """Seconds of starting and writing, which belong to no step."""
 
     def stepped(self, optimizer: Any, args: Any = None, kwargs: Any = None) -> None:
-        """Take notice of the end of a step; never raises."""
+        """Handle the end of a step; never raises."""
         if self.state in ("complete", "failed") or not self._counts(optimizer):
             return
         try:
@@ -66,9 +66,9 @@ class Recorder:
             self.fail(error)
 
     def _counts(self, optimizer: Any) -> bool:
-        """Return whether this optimizer's steps are the program's: the first one's, until others step OTHERS times.
+        """Return whether this optimizer's steps count: the first one's, until others make OTHERS steps in a row.
 
-        A program with two optimizers, or with one that was for a check only, has one of them counted.
+        So exactly one optimizer counts in a program with two, or with one that is used only for a check.
         """
         number = id(optimizer)
         if self.optimizer is None or self.others >= OTHERS:
@@ -102,7 +102,7 @@ class Recorder:
         self.state = "recording"
 
     def _write(self, profiler: Any) -> None:
-        if self.state == "failed":  # it is ended for the program's own profiler
+        if self.state == "failed":  # stopped for the program's own profiler
             return
         rank = rank_of_process()
         if self.refused:
@@ -115,7 +115,7 @@ class Recorder:
         self._put("info", self.info())
 
     def info(self) -> Any:
-        """Return what is known of the recorded steps, as JSON values."""
+        """Return facts about the recorded steps, as JSON values."""
         import platform
 
         torch = sys.modules.get("torch") if self.engine == "torch" else None  # type: Any
@@ -145,12 +145,12 @@ class Recorder:
         if self.tell_device is not None:
             try:
                 self.tell_device(report)
-            except Exception:  # an old version may not tell
+            except Exception:  # an old version may not support it
                 pass
         return report
 
     def note_complete(self, peaks: Any = None) -> None:
-        """Write down that everything is measured; `peaks` measures the device, once memory and times are noted."""
+        """Record that all measurements are complete; `peaks` then measures the device."""
         self.state = "complete"
         report = self.info()
         measured = peaks() if peaks is not None else None
@@ -159,15 +159,15 @@ class Recorder:
         self._put("info", report)
 
     def fail(self, error: Exception) -> None:
-        """Write down why there will be no trace."""
+        """Record why there will be no trace."""
         self.state = "failed"
         self._put("note", {"schema_version": 1, "reason": "failed", "text": "%s: %s" % (type(error).__name__, error)})
 
     def leave(self) -> None:
-        """Write what there is when the program ends; never raises."""
+        """Write the available data when the program ends; never raises."""
         try:
             if self.state == "recording":
-                self.profiler.stop()  # writes what was recorded so far, if that has begun
+                self.profiler.stop()  # writes the steps recorded so far, if recording has begun
             if self.state == "written":
                 self.note_complete()
             elif self.state in ("waiting", "recording") and not self._told():
@@ -179,18 +179,18 @@ class Recorder:
             self.fail(error)
 
     def _told(self) -> bool:
-        """Return whether another process has written for this rank: those that a program starts only look like it."""
+        """Return whether another process has written for this rank: child processes of a program look like it."""
         name = os.path.join(self.folder, "rank-%d." % rank_of_process())
         return not self.ends and any(os.path.exists(name + kind) for kind in ("json.gz", "info.json", "note.json"))
 
     @property
     def refused(self) -> str:
-        """Why the profiler records nothing of this process, empty where it does."""
+        """Why the profiler cannot record this process, empty if it can."""
         return str(getattr(self.profiler, "refused", ""))
 
     @property
     def needed(self) -> int:
-        """Steps that a program must do until the window is recorded."""
+        """Steps that a program must make until the window is recorded."""
         return self.begin + WARM_UP + self.active
 
     def _put(self, kind: str, value: Any) -> None:
@@ -205,7 +205,7 @@ class Recorder:
 
 
 def no_steps() -> str:
-    """Return why a program did no step: the framework that it uses, `optimizer` for torch, or `framework`."""
+    """Return why a program made no step: the framework that it uses, `optimizer` for torch, or `framework`."""
     for name in ("tensorflow", "chainer", "jax", "mxnet"):
         if name in sys.modules:
             return name
@@ -213,7 +213,7 @@ def no_steps() -> str:
 
 
 def rank_of_process() -> int:
-    """Return the rank, as torch.distributed knows it, else the launcher."""
+    """Return the rank according to torch.distributed, else the launcher."""
     group = _group()
     return int(group.get_rank() if group is not None else os.environ.get("RANK") or os.environ.get("HK_RANK") or 0)
 
@@ -230,22 +230,22 @@ def _group() -> Any:
 
 
 def process_peak() -> int:
-    """Return the most bytes of main memory that this process had. Source: getrusage(2), KiB on Linux."""
+    """Return the peak bytes of this process's main memory. Source: getrusage(2), KiB on Linux."""
     import resource
 
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
 def device_peaks() -> Any:
-    """Return what the device reaches, by the probe that lies beside this file; nothing where that fails."""
+    """Return the device's peak rates from the probe next to this file; empty when that fails."""
     try:
         return beside("hackathon_device_probe").device_peaks()
-    except Exception:  # a peak that is not known ends no training
+    except Exception:  # an unknown peak must not end a training
         return {}
 
 
 def beside(name: str) -> Any:
-    """Return the module of this name that lies beside this file."""
+    """Return the module with this name next to this file."""
     from importlib.util import module_from_spec, spec_from_file_location
 
     path = os.path.join(os.path.dirname(os.path.abspath(__file__)), name + ".py")
@@ -256,19 +256,19 @@ def beside(name: str) -> Any:
 
 
 def attach_torch(module: Any, recorder: Recorder) -> None:
-    """Have `torch.optim.optimizer` tell the recorder of steps; torch before 2.0 raises."""
+    """Make `torch.optim.optimizer` report steps to the recorder; torch before 2.0 raises."""
     module.register_optimizer_step_post_hook(recorder.stepped)
 
 
 def attach_torch_profiler(module: Any, recorder: Recorder) -> None:
-    """Have a module with profilers of torch tell of those that the program starts itself."""
+    """Make a module with profilers of torch report those that the program starts itself."""
     if recorder.torch_trace is None:
         recorder.torch_trace = beside("hackathon_torch_trace")
     recorder.torch_trace.watch(module)
 
 
 def attach_chainer(module: Any, recorder: Recorder) -> None:
-    """Have `chainer.optimizer` tell the recorder of steps."""
+    """Make `chainer.optimizer` report steps to the recorder."""
     update = module.GradientMethod.update
     trace = []  # type: list[Any]
 
@@ -288,7 +288,7 @@ def attach_chainer(module: Any, recorder: Recorder) -> None:
 
 
 def attach_tensorflow(module: Any, recorder: Recorder) -> None:
-    """Have a module of TensorFlow or of Keras on it tell the recorder of steps."""
+    """Make a module of TensorFlow or of Keras on it report steps to the recorder."""
     if recorder.calls is None:
         trace = beside("hackathon_tensorflow_trace")
         trace.TensorflowProfiler.convert = staticmethod(
@@ -309,7 +309,7 @@ def attach_tensorflow(module: Any, recorder: Recorder) -> None:
 
 
 class ModuleWatch:
-    """A finder of modules that finds none, but attaches the recorder to a framework's optimizers once they come."""
+    """An import finder that finds no modules, but attaches the recorder to a framework's optimizers on import."""
 
     MODULES = {
         "torch.optim.optimizer": attach_torch, "torch.autograd.profiler": attach_torch_profiler,
@@ -326,7 +326,7 @@ class ModuleWatch:
             )
         },
     }  # fmt: skip
-    """Module → how; those of all versions from TensorFlow 2.4 on."""
+    """Module → how to attach; includes the modules of all versions from TensorFlow 2.4 on."""
 
     def __init__(self, recorder: Recorder) -> None:
         self.recorder = recorder
@@ -336,7 +336,7 @@ class ModuleWatch:
             self._attach(self.waiting.pop(name), sys.modules[name])
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
-        """Return how to load that one module, and nothing for others."""
+        """Return how to load a watched module, None for others."""
         if name not in self.waiting:
             return None
         from importlib.machinery import PathFinder
@@ -358,17 +358,17 @@ class ModuleWatch:
     def _attach(self, attach: Any, module: Any) -> None:
         try:
             attach(module, self.recorder)
-        except Exception as error:  # an old version may have no such thing
+        except Exception as error:  # an old version may lack it
             self.recorder.fail(error)
 
 
 def arm() -> None:
-    """Prepare recording, if this process is asked to.
+    """Prepare recording, if this process is configured for it.
 
     HK_PROFILE is `steps to skip,steps to record,0 or 1 for memory`.
     """
     setting, run = os.environ.get("HK_PROFILE"), os.environ.get("HK_RUN")
-    if not setting or not run or not os.environ.get("HK_RANK"):  # torchrun itself is no rank
+    if not setting or not run or not os.environ.get("HK_RANK"):  # torchrun itself is not a rank
         return
     skip, active, memory = (int(number) for number in setting.split(","))
     folder = os.path.join(run, "profile")

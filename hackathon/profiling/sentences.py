@@ -1,4 +1,4 @@
-"""Where the time of a step goes, in words: for results, pages, questions and reports."""
+"""Describe the split of a step's time in words: for results, pages, questions and reports."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -7,15 +7,15 @@ from hackathon.profiling.shares import MEASURED, NOTICED, PARTS, SAMPLED
 from hackathon.text.messages import message
 
 CHANGED = 3
-"""Percentage points from which the share of a part is said to have changed: it is measured that well."""
+"""Percentage points from which a part's share counts as changed: the accuracy of its measurement."""
 SHOWN = 0.005
 """Share of a step from which a part is named."""
 
 
 def sentences(processes: int, shares: Mapping[str, Any] | None) -> list[str]:
-    """Return what is to be said of a point's shares: where the time goes, and what to try; nothing without shares.
+    """Return sentences on a point's shares: the split of the time, and advice; none without shares.
 
-    `shares`: as the results JSON has them.
+    `shares`: as in the results JSON.
     """
     if not shares:
         return []
@@ -29,9 +29,9 @@ def sentences(processes: int, shares: Mapping[str, Any] | None) -> list[str]:
 
 
 def points_sentences(points: Sequence[tuple[int, Mapping[str, Any] | None]]) -> list[str]:
-    """Return what is to be said of the shares of several points, (processes, shares): as `sentences` of each.
+    """Return sentences on the shares of several points, (processes, shares): those of `sentences` for each.
 
-    Where none of them says more than how long its steps take, one sentence for all.
+    One sentence for all if only the length of the steps is known.
     """
     pairs = [(processes, shares) for processes, shares in points if shares]
     if len(pairs) < 2 or any(shares["advice"] or not _undivided(shares) for _, shares in pairs):
@@ -43,15 +43,15 @@ def points_sentences(points: Sequence[tuple[int, Mapping[str, Any] | None]]) -> 
 
 
 def _undivided(shares: Mapping[str, Any]) -> bool:
-    """Return whether nothing is known of a step but its time."""
+    """Return whether only the time of a step is known."""
     divided = any(shares[part] for part in PARTS if part != "other")
     return bool(shares["unknown"]) and not divided and shares.get("basis", MEASURED) == MEASURED
 
 
 def point_sentence(processes: int, shares: Mapping[str, Any]) -> str:
-    """Return a point's shares as one sentence, the largest part first; `shares`: as the results JSON has them.
+    """Return a point's shares as one sentence, the largest part first; `shares`: as in the results JSON.
 
-    Communication is told with the waiting in it, as a program measures it.
+    Communication includes the waiting, as a program measures it.
     """
     seconds = shares["seconds"]
     spent = {part: shares[part] for part in PARTS if shares[part] is not None}
@@ -74,9 +74,9 @@ def point_sentence(processes: int, shares: Mapping[str, Any]) -> str:
 
 
 def change_sentences(processes: int, old: Mapping[str, Any] | None, new: Mapping[str, Any] | None) -> list[str]:
-    """Return which shares of a step changed from one measurement to another.
+    """Return the shares of a step that changed from one measurement to another.
 
-    `old`, `new`: shares as the results JSON has them for a point; nothing when one of them is missing.
+    `old`, `new`: shares of a point as in the results JSON; none when one of them is missing.
     """
     if not old or not new:
         return []
@@ -96,9 +96,9 @@ def change_sentences(processes: int, old: Mapping[str, Any] | None, new: Mapping
 
 
 def unknown(shares: Mapping[str, Any]) -> str:
-    """Return the parts that are not known, each with the reason; empty when all are known."""
+    """Return the unknown parts, each with the reason; empty when all are known."""
     reasons: Mapping[str, str] = shares["unknown"]
-    # where communication is not known, waiting is not either, for the same reason
+    # unknown communication implies unknown waiting, for the same reason
     by_reason: dict[str, list[str]] = {}
     for part in PARTS:
         if part in reasons and not (part == "waiting" and "communication" in reasons):
@@ -111,7 +111,7 @@ def unknown(shares: Mapping[str, Any]) -> str:
 
 
 def part_name(part: str) -> str:
-    """Return the word for one of PARTS."""
+    """Return the display name of one of PARTS."""
     return message(f"shares.{part}")
 
 

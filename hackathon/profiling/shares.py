@@ -1,8 +1,8 @@
-"""Where the time of a step goes, per rank: data, host, compute, communication, waiting and other. Pure.
+"""How the time of a step is split per rank: data, host, compute, communication, waiting and other. Pure.
 
-All ranks leave an all-reduce or a barrier together, and none leaves it before the last one has entered. So of the
-times that the ranks spent in one collective the shortest is that of the rank that came last: it only communicated.
-What the others spent beyond that they waited. This needs no common clock.
+All ranks leave an all-reduce or a barrier together, after the last one has entered it. So the shortest time of a rank
+in a collective belongs to the rank that entered last: it only communicated. The excess of the others is waiting. No
+common clock is needed.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,43 +15,46 @@ PARTS = ("data", "host", "compute", "communication", "waiting", "other")
 ALL = -1
 """The `rank` of a mean over ranks."""
 NOTICED = 0.02
-"""Share of a step that the ranks wait at least before one of them is called late."""
+"""Share of a step that ranks must wait before one of them counts as late."""
 UNMARKED, IN_COMPUTE, OLD_RUNTIME, MISSING_RANKS, UNMATCHED, UNSEEN, ON_DEVICE, FEW_SAMPLES = (
     "unmarked", "in-compute", "old-runtime", "missing-ranks", "unmatched", "unseen", "on-device", "few-samples",
 )  # fmt: skip
-"""Why a part is not known: the program does not mark it; it is contained in compute; the runtime beside the program
-is an older one; not all ranks wrote their times; their collectives cannot be matched. From outside: the program does it
-in a way that is not seen; a GPU does it beside the program; the run was too short for samples."""
+"""Why a part is unknown.
+
+The program does not mark it; compute contains it; the runtime beside the program is an older one; some ranks did not
+write their times; their collectives cannot be matched. From outside: the program does it in a way that the recorder
+does not observe; a GPU does it asynchronously; the run was too short for samples.
+"""
 MEASURED, HOOKED, SAMPLED = "measured", "hooked", "sampled"
-"""How shares are known: by the program's Meter; from outside by the framework's calls; also by samples of them."""
+"""Source of shares: the program's Meter; the framework's calls from outside; these with samples of the calls."""
 
 _CONTAINED = {
     "waiting": "communication", "communication": "compute", "compute": "other", "host": "other", "data": "other",
 }  # fmt: skip
-"""Part → the part that its time belongs to where it is not known."""
+"""Part → the part that includes its time when it is unknown."""
 
 
 @dataclass(frozen=True)
 class StepShares:
-    """Where the time of a rank's steps goes, in seconds per step: the parts that are known add up to `seconds`."""
+    """The time of a rank's steps, in seconds per step; the known parts add up to `seconds`."""
 
     rank: int
     steps: int
-    """Steps that the means are over."""
+    """Number of steps of the means."""
     seconds: float
     data: float | None = None
     """Waiting for the next batch."""
     host: float | None = None
-    """The program's own work on the CPU between the parts that it marks, such as Python code and logging."""
+    """The program's own CPU work between the marked parts, such as Python code and logging."""
     compute: float | None = None
     communication: float | None = None
-    """Inside collectives after the last rank has entered them; with the waiting where that is not known."""
+    """Inside collectives after the last rank has entered them; with the waiting if that is unknown."""
     waiting: float | None = None
     """Inside collectives before the last rank has entered them."""
     other: float | None = None
-    """What is left: file access, sleeping, waiting for a CPU."""
+    """The rest: file access, sleeping, waiting for a CPU."""
     unknown: tuple[tuple[str, str], ...] = ()
-    """(part, why it is not known), one of the reasons above."""
+    """(part, why it is unknown), one of the reasons above."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the shares as JSON values, times with six digits."""
@@ -66,39 +69,39 @@ class StepShares:
 
 @dataclass(frozen=True)
 class Interval:
-    """What a rank recorded of some steps in a row."""
+    """A rank's record of some consecutive steps."""
 
     first: int
     last: int
-    """Numbers of its first and last step; steps are counted from 1 on each rank."""
+    """Numbers of its first and last step; each rank counts steps from 1."""
     seconds: float
-    """Of all its steps together."""
+    """Seconds of all its steps together."""
     phases: Mapping[str, float]
-    """Phase → seconds, in the Meter's words."""
+    """Phase → seconds, with the Meter's names."""
     collectives: tuple[tuple[float, ...], ...] = ()
     """For each step from the first: the seconds that the rank spent in each of its collectives."""
 
 
 @dataclass(frozen=True)
 class RunShares:
-    """Where the time of a run's steps goes."""
+    """The time of a run's steps."""
 
     processes: int
     ranks: tuple[StepShares, ...]
-    """Of those ranks that recorded times, by rank."""
+    """The shares of ranks with recorded times, by rank."""
     caused: tuple[tuple[int, float], ...] = ()
     """(rank, seconds per step for which all others together waited for it)."""
     basis: str = MEASURED
-    """How they are known: MEASURED, HOOKED or SAMPLED."""
+    """Source of the shares: MEASURED, HOOKED or SAMPLED."""
 
     @cached_property
     def mean(self) -> StepShares:
-        """The mean over its ranks, computed once: tables ask for it several times."""
+        """The mean over its ranks, cached because tables read it several times."""
         return mean_shares(self.ranks)
 
     @classmethod
     def from_fields(cls, value: Mapping[str, Any]) -> "RunShares":
-        """Return the shares from the mapping that `dataclasses.asdict` makes. Raises TypeError or ValueError."""
+        """Return the shares from the result of `dataclasses.asdict`. Raises TypeError or ValueError."""
         ranks = [
             StepShares(**{**entry, "unknown": tuple((str(part), str(why)) for part, why in entry["unknown"])})
             for entry in value["ranks"]
@@ -117,10 +120,10 @@ def run_shares(
     why: Mapping[str, str] | None = None,
     basis: str = MEASURED,
 ) -> RunShares | None:
-    """Return where the time of a run's steps goes, from what each rank recorded; None when there is nothing.
+    """Return how the time of a run's steps is split, from each rank's records; None without any.
 
-    What the program does not tell is not guessed: the part is None, with the reason. `why`: part → that reason, where
-    it is known already.
+    Parts without data are not guessed: they are None, with the reason. `why`: part → that reason, if it is known
+    already.
     """
     ranks = {
         rank: intervals
@@ -145,7 +148,7 @@ def run_shares(
 def mean_shares(shares: Sequence[StepShares]) -> StepShares:
     """Return the mean over ranks, of one run or of several.
 
-    A part that one of them does not know is not known; what the others know of it is where it is contained.
+    A part that is unknown for one rank is unknown; the other ranks' times of it go to the containing part.
     """
     unknown = {part: why for share in shares for part, why in share.unknown}
     spent = {part: fmean([getattr(share, part) or 0.0 for share in shares]) for part in PARTS}
@@ -163,9 +166,10 @@ def mean_of_runs(runs: Sequence[RunShares]) -> StepShares:
 
 
 def late_rank(runs: Sequence[RunShares]) -> int | None:
-    """Return the rank that the others wait for in runs with equally many processes, None when there is none.
+    """Return the rank that the others wait for in runs with equally many processes, None without one.
 
-    It causes more of the waiting than halfway between its chance (1 ÷ processes) and all, and there is enough of it.
+    It causes more of the waiting than halfway between its chance (1 ÷ processes) and all of it, and the waiting is long
+    enough.
     """
     caused: dict[int, float] = {}
     for run in runs:
@@ -182,7 +186,7 @@ def late_rank(runs: Sequence[RunShares]) -> int | None:
 
 
 def rounded(value: float | None) -> float | None:
-    """Return a number with six digits; None stays."""
+    """Return a number with six digits; None stays None."""
     return None if value is None else float(f"{value:.6g}")
 
 
@@ -197,7 +201,10 @@ def _steps(intervals: Sequence[Interval]) -> int:
 def _rank_shares(
     rank: int, intervals: Sequence[Interval], marked: set[str], processes: int, waited: float | None, problem: str
 ) -> StepShares:
-    """`waited`: the share of its communication for which the rank waited; `problem`: why it is not known."""
+    """Return a rank's shares.
+
+    `waited`: the share of its communication for which the rank waited; `problem`: why it is unknown.
+    """
     steps, seconds = _steps(intervals), _seconds(intervals)
     spent = {phase: sum(interval.phases.get(phase, 0.0) for interval in intervals) / steps for phase in marked}
     unknown: dict[str, str] = {}

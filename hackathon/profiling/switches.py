@@ -1,6 +1,6 @@
-"""Which parameter or which lines act on the part of a step that advice is about, as data. Pure.
+"""Tables of parameters and code lines that act on the part of a step in a piece of advice. Pure.
 
-A parameter is named only for a program that declares it and takes the value. What it saves is a bound by arithmetic:
+A parameter is named only for a program that declares it and accepts the value. Its saving is a bound by arithmetic:
 gradients in two bytes instead of four are half the bytes, so they save at most half of the transfer.
 """
 
@@ -11,7 +11,7 @@ from typing import Literal
 from hackathon.config.fields import Scalar
 
 WORKERS = 4
-"""Loader workers of a process that are tried first."""
+"""Loader workers per process that are tried first."""
 
 
 @dataclass(frozen=True)
@@ -22,19 +22,19 @@ class Switch:
     advice: str
     """Id of the advice that it answers."""
     saves: float
-    """The most of the part's time that it saves, 0…1."""
+    """Upper bound of the saved share of the part's time, 0…1."""
     rule: Literal["value", "workers", "double"] = "value"
     """`value`: set to `value`; `workers`: raised to WORKERS; `double`: doubled."""
     value: Scalar = True
     halves_bytes: bool = False
-    """Whether it saves bytes, not operations: then a measurement of the network narrows the bound."""
+    """Whether it saves bytes, not operations: a measurement of the network then narrows the bound."""
     where: tuple[str, tuple[Scalar, ...]] = ("", ())
-    """(Another parameter, the values of it with which this one acts); a program without that one needs none of them."""
+    """(Another parameter, the values of it with which this one acts); irrelevant if the program lacks that one."""
 
 
 AHEAD = ("iterator", ("multithread", "multiprocess"))
 NCCL = ("communicator", ("pure_nccl",))
-"""Where workers do something (a serial iterator has none), and where ChainerMN takes fp16 and double buffering."""
+"""Conditions: workers need a parallel iterator; ChainerMN's fp16 and double buffering need pure_nccl."""
 SWITCHES = (
     Switch("workers", "slow-loader", 1.0, "workers", where=AHEAD),
     Switch("num_workers", "slow-loader", 1.0, "workers"),
@@ -46,10 +46,10 @@ SWITCHES = (
     Switch("double_buffering", "exposed-communication", 1.0, value=True, where=NCCL),
     Switch("keep_gathered", "exposed-communication", 1 / 3, value=True),
 )
-"""`keep_gathered` of FSDP spares one of its three transfers: gathering for backward (Zhao et al. 2023)."""
+"""`keep_gathered` of FSDP saves one of its three transfers: gathering for backward (Zhao et al. 2023)."""
 
 OFF: Mapping[str, tuple[Scalar, ...]] = {"hook": ("none",), "compression": ("none",), "iterator": ("serial",)}
-"""Parameter → values of which the suggested one is an improvement; of others nobody knows."""
+"""Parameter → values that the suggested one improves on; for other values this is unknown."""
 
 LINES: Mapping[tuple[str, str], tuple[str, float]] = {
     ("torch", "slow-loader"): (
@@ -66,7 +66,7 @@ LINES: Mapping[tuple[str, str], tuple[str, float]] = {
         "optimizer = hvd.DistributedOptimizer(optimizer, compression=hvd.Compression.fp16)", 0.5,
     ),
 }  # fmt: skip
-"""(framework, id of advice) → what a program of one's own needs, and the most of the part's time that it saves."""
+"""(framework, id of advice) → lines for the user's own program, and the upper bound of the saved share."""
 
 
 def names_of(advice: str) -> frozenset[str]:
@@ -75,15 +75,15 @@ def names_of(advice: str) -> frozenset[str]:
 
 
 def acts(switch: Switch, parameters: Mapping[str, Scalar]) -> bool:
-    """Return whether a program with these parameters has a switch, and it acts with the others as they are."""
+    """Return whether a program has a parameter and the parameter acts with the current values of the others."""
     name, values = switch.where
     return switch.parameter in parameters and (name not in parameters or parameters[name] in values)
 
 
 def value_for(switch: Switch, now: Scalar | None, threads: int) -> Scalar | None:
-    """Return what to set a parameter to; None where it is there already, or nothing can be said of its value.
+    """Return the value to set a parameter to; None if it has that value, or if no value can be recommended.
 
-    `threads`: of a process, 0: not known. More workers than that would take turns.
+    `threads`: per process, 0: unknown. More workers than threads would take turns.
     """
     if switch.rule == "value":
         values = OFF.get(switch.parameter, (False,))

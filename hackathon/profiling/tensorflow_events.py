@@ -1,9 +1,9 @@
-"""Read what `tf.profiler` wrote, in the words of torch.profiler.
+"""Read the output of `tf.profiler`, with the names of torch.profiler.
 
-TensorFlow leaves its events in a file of its own, `xplane.pb`, which only TensorBoard's plug-in makes JSON of. It is a
-message of protobuf (`xplane.proto` of TSL), of which the few fields that are needed are read here.
+TensorFlow writes its events in a format of its own, `xplane.pb`, which only TensorBoard's plug-in converts to JSON. It
+is a protobuf message (`xplane.proto` of TSL); this module reads its few needed fields.
 
-`tensorflow_trace.py` uses this file beside it, in the program's Python (3.6 or newer).
+`tensorflow_trace.py` loads this file from its own folder, in the program's Python (3.6 or newer).
 """
 
 import bisect
@@ -13,42 +13,41 @@ import re
 from typing import Any
 
 MOST = 1000000
-"""Events that are kept at most."""
+"""Events that are stored at most."""
 LARGEST = 1 << 30
 """Bytes of TensorFlow's file that are read at most."""
 MARK = "hackathon-step"
 OPERATOR = re.compile(r"[^:]+:(_?[A-Z]\w*)\Z")
-"""`name of the node:kernel`, as a kernel's event is called."""
+"""`name of the node:kernel`, the name of a kernel's event."""
 EAGER = re.compile(r"EagerLocalExecute: (\w+)\Z")
-"""An operator that the program calls; functions, which have operators within them, begin with `__`."""
+"""An operator that the program calls; functions, which contain operators, begin with `__`."""
 PROCESS, CAPTURED = "ExecutorState::Process", "InstantiatedCapturedFunction::"
-"""What a thread does for a graph; what the input pipeline does by functions of the program."""
+"""Work of a thread for a graph; work of the input pipeline in functions of the program."""
 BEGUN, ENDED = "ExecutorState::ProcessAsync::Start", "ExecutorState::ProcessAsync::Done"
 """Ends of an operator that waits, on two threads."""
 NEXT = "IteratorGetNext"
 PIPELINE = ("tf_data", "collective_ops")
-"""Beginnings of names of threads whose operators are not the step's computing."""
+"""Prefixes of threads whose operators are not the step's computing."""
 COLLECTIVES = (
     ("CollectiveReduceScatter", "reduce_scatter"), ("CollectiveReduce", "all_reduce"),
     ("CollectiveGather", "all_gather"), ("CollectiveAllToAll", "all_to_all"), ("CollectiveBcast", "broadcast"),
     ("HorovodAllreduce", "all_reduce"), ("HorovodGroupedAllreduce", "all_reduce"), ("HorovodAllgather", "all_gather"),
     ("HorovodBroadcast", "broadcast"), ("HorovodAlltoall", "all_to_all"), ("HorovodReducescatter", "reduce_scatter"),
 )  # fmt: skip
-"""Beginning of a kernel's name → what it does."""
+"""Prefix of a kernel's name → its collective."""
 XLA, COMPILED = re.compile(r"\w*Executable::Execute\w*\Z"), "compiled function"
-"""What XLA has compiled: newer versions have events for it; in older ones a call has nothing within it."""
+"""Work of XLA-compiled code: newer versions have events for it; in older ones a call contains no events."""
 CONTAINERS = frozenset({"PartitionedCall", "StatefulPartitionedCall", "While", "StatelessWhile", "If", "StatelessIf"})
-"""Kernels with others within them."""
+"""Kernels that contain others."""
 
 
 # ---- TensorFlow's file: XSpace { planes = 1 }, XPlane { name = 2, lines = 3, event_metadata = 4, stat_metadata = 5 },
-# XLine { name = 2, timestamp_ns = 3, events = 4 },
-# XEvent { metadata_id = 1, offset_ps = 2, duration_ps = 3, stats = 4 },
-# XEventMetadata { id = 1, name = 2 }, XStat { metadata_id = 1, uint64 = 3, int64 = 4, str = 5, ref = 7 }
+# XLine { name = 2, timestamp_ns = 3, events = 4 }, XEvent { metadata_id = 1, offset_ps = 2, duration_ps = 3, stats = 4
+# }, XEventMetadata { id = 1, name = 2 }, XStat { metadata_id = 1, uint64 = 3, int64 = 4, str = 5, ref = 7 }
 
 
 def fields(data: Any) -> Any:
-    """Yield (number, value) of the fields of a message: an integer, or bytes. Raises ValueError for what is none."""
+    """Yield (number, value) of the fields of a message: an integer, or bytes. Raises ValueError for invalid data."""
     position, end = 0, len(data)
     while position < end:
         key, position = varint(data, position)
@@ -66,7 +65,7 @@ def fields(data: Any) -> Any:
 
 
 def varint(data: Any, position: int) -> Any:
-    """Return (number, place behind it). Raises ValueError."""
+    """Return (number, position after it). Raises ValueError."""
     value = shift = 0
     while shift < 70:
         if position >= len(data):
@@ -81,17 +80,17 @@ def varint(data: Any, position: int) -> Any:
 
 
 def text(value: Any) -> str:
-    """Return a text of a message; a number gives none."""
+    """Return a text of a message; "" for a number."""
     return "" if isinstance(value, int) else bytes(value).decode("utf-8", "replace")
 
 
 def number(value: Any) -> int:
-    """Return a number of a message; bytes give 0."""
+    """Return a number of a message; 0 for bytes."""
     return value if isinstance(value, int) else 0
 
 
 def parts(data: Any, numbers: Any) -> Any:
-    """Return field → its last value, of some fields."""
+    """Return field → its last value, for some fields."""
     return {field: value for field, value in fields(data) if field in numbers} if not isinstance(data, int) else {}
 
 
@@ -115,7 +114,7 @@ class Plane:
             self.lines.append(self.read(line, names, stats))
 
     def read(self, data: Any, names: Any, stats: Any) -> Any:
-        """Return (name of a thread, its events by their beginning)."""
+        """Return (name of a thread, its events by start)."""
         name, start, events, spans = "", 0.0, [], []  # type: Any, float, list[Any], list[Any]
         for field, value in fields(data):
             if field == 2:
@@ -136,7 +135,7 @@ class Plane:
 
 
 def values_of(event: Any, stats: Any) -> Any:
-    """Return name → value of what an event tells of itself."""
+    """Return name → value of an event's statistics."""
     values = {}
     for field, value in fields(event):
         if field == 4:
@@ -151,7 +150,7 @@ def values_of(event: Any, stats: Any) -> Any:
 
 
 def planes_in(folder: str) -> Any:
-    """Return the planes of what TensorFlow wrote. Raises ValueError, OSError."""
+    """Return the planes in TensorFlow's output. Raises ValueError, OSError."""
     files = glob.glob(os.path.join(folder, "plugins", "profile", "*", "*.xplane.pb"))
     if not files:
         raise ValueError("tf.profiler wrote no xplane.pb")
@@ -161,19 +160,19 @@ def planes_in(folder: str) -> Any:
         return [Plane(value) for field, value in fields(memoryview(stream.read())) if field == 1]
 
 
-# ---- what its events mean
+# ---- meaning of its events
 
 
 def events_in(folder: str, ends: Any, first: int) -> Any:
-    """Return `recorded_events` of what TensorFlow wrote. Raises ValueError, OSError."""
+    """Return `recorded_events` of TensorFlow's output. Raises ValueError, OSError."""
     return recorded_events(planes_in(folder), ends, first)
 
 
 def recorded_events(planes: Any, ends: Any, first: int) -> Any:
-    """Return (category, name, begin, end, thread, arguments) of what steps did, in the words of torch.profiler.
+    """Return (category, name, begin, end, thread, arguments) of the steps' events, with the names of torch.profiler.
 
-    `ends`: moments of the ends of steps, `first`: the number of the step behind the first one. Raises ValueError
-    where the program's own thread is not found.
+    `ends`: times of the ends of steps, `first`: the number of the step after the first one. Raises ValueError when the
+    program's own thread is not found.
     """
     events = []  # type: list[Any]
     shift = None
@@ -210,7 +209,7 @@ def recorded_events(planes: Any, ends: Any, first: int) -> Any:
 
 
 def host_events(lines: Any, main: int) -> Any:
-    """Return the events of a host's threads; each is numbered from 1 on."""
+    """Return the events of a host's threads, which are numbered from 1."""
     captured = set()  # type: set[Any]
     for _, events in lines:
         captured.update(values.get("id") for _, _, name, values in events if name.startswith(CAPTURED))
@@ -218,7 +217,7 @@ def host_events(lines: Any, main: int) -> Any:
     begun, ended = {}, {}  # type: Any, Any
     for index, (thread, events) in enumerate(lines):
         until = 0.0
-        """End of what this thread does for the input pipeline."""
+        """End of this thread's work for the input pipeline."""
         for begin, end, name, values in events:
             kernel, eager = OPERATOR.match(name), EAGER.match(name)
             if name == PROCESS:
@@ -265,12 +264,12 @@ def host_events(lines: Any, main: int) -> Any:
 
 
 def collective(kernel: str) -> str:
-    """Return what a kernel does together with other processes, empty when it does not."""
+    """Return a kernel's collective, empty for other kernels."""
     return next((name for start, name in COLLECTIVES if kernel.startswith(start)), "")
 
 
 def empty(calls: Any, operators: Any) -> Any:
-    """Return the calls in which no operator begins; operators by their beginning."""
+    """Return the calls in which no operator begins; `operators` are sorted by start."""
     matches = []
     for begin, end in calls:
         index = bisect.bisect_left(operators, (begin,))
@@ -280,7 +279,7 @@ def empty(calls: Any, operators: Any) -> Any:
 
 
 def device_events(lines: Any, device: int) -> Any:
-    """Return the kernels and copies of a GPU; lines that TensorFlow derives from them are passed over."""
+    """Return the kernels and copies of a GPU, without lines that TensorFlow derives from them."""
     activities = []
     for name, events in lines:
         stream = re.match(r"Stream #(\d+)", name)
@@ -294,7 +293,7 @@ def device_events(lines: Any, device: int) -> Any:
 
 
 def without(spans: Any, excluded: Any) -> Any:
-    """Return the stretches of spans in which none of the others is."""
+    """Return the parts of spans outside all others."""
     joined = []  # type: list[list[float]]
     for begin, end in sorted(excluded):
         if joined and begin <= joined[-1][1]:

@@ -1,9 +1,10 @@
-"""Record steps of a TensorFlow program by `tf.profiler`, as a trace of the form that torch.profiler writes.
+"""Record steps of a TensorFlow program with `tf.profiler`, as a trace in the format of torch.profiler.
 
-A step is a call of the program into TensorFlow in which gradients are applied: of a `tf.function`, or of the optimizer.
-What TensorFlow writes is read by `tensorflow_events.py`.
+A step is a call of the program into TensorFlow that applies gradients: of a `tf.function`, or of the optimizer.
+`tensorflow_events.py` reads TensorFlow's output.
 
-`recorder.py` loads both files beside it, in the program's Python (3.6 or newer); nothing of the toolkit is imported.
+`recorder.py` loads both files from its own folder, in the program's Python (3.6 or newer); nothing of the toolkit is
+imported.
 """
 
 import functools
@@ -19,7 +20,7 @@ import weakref
 from typing import Any
 
 BASE_NANOSECONDS = 1600000000000000000
-"""2020-09-13: what all times are relative to, the same on all ranks."""
+"""2020-09-13: the reference of all times, the same on all ranks."""
 MARK = "hackathon-step"
 
 
@@ -32,21 +33,21 @@ def now() -> float:
 
 
 class Calls:
-    """The program's calls into TensorFlow, of which those are steps that apply gradients."""
+    """The program's calls into TensorFlow; those that apply gradients are steps."""
 
     METHODS = {"Function": ("__call__",), "BaseOptimizer": ("apply",)}
-    """Class → its methods that are watched, else `apply_gradients`."""
+    """Class → its watched methods, else `apply_gradients`."""
 
     def __init__(self, stepped: Any) -> None:
         self.stepped = stepped
         self.local = threading.local()
         self.open = []  # type: list[list[bool]]
-        """Calls of functions that go on: whether gradients are applied in each."""
+        """Running calls of functions: whether each has applied gradients."""
         self.trains = weakref.WeakSet()  # type: Any
-        """Functions in which gradients are applied: only when they are traced can that be seen."""
+        """Functions that apply gradients: this is visible only while they are traced."""
 
     def watch(self, module: Any) -> None:
-        """Have the classes of a module tell of their calls."""
+        """Make the classes of a module report their calls."""
         for owner in list(vars(module).values()):
             if isinstance(owner, type) and owner.__module__ == module.__name__:
                 for method in self.METHODS.get(owner.__name__, ("apply_gradients",)):
@@ -55,7 +56,7 @@ class Calls:
                         setattr(owner, method, wrap(vars(owner)[method]))
 
     def function(self, method: Any) -> Any:
-        """Return what calls a `tf.function` and tells of it."""
+        """Return a wrapper that calls a `tf.function` and reports it."""
 
         @functools.wraps(method)
         def call(function: Any, *args: Any, **kwargs: Any) -> Any:
@@ -80,11 +81,12 @@ class Calls:
         return call
 
     def optimizer(self, method: Any) -> Any:
-        """Return what applies gradients and tells of it."""
+        """Return a wrapper that applies gradients and reports it."""
 
         @functools.wraps(method)
         def apply(optimizer: Any, *args: Any, **kwargs: Any) -> Any:
-            if self.open or getattr(self.local, "inside", False):  # is traced, perhaps on a thread of a replica
+            # it is being traced, perhaps on a thread of a replica
+            if self.open or getattr(self.local, "inside", False):
                 self.applied()
                 return method(optimizer, *args, **kwargs)
             self.local.inside = True
@@ -98,7 +100,7 @@ class Calls:
         return apply
 
     def applied(self) -> None:
-        """Take notice that gradients are applied in the calls that go on."""
+        """Record that the running calls apply gradients."""
         for flag in self.open:
             flag[0] = True
 
@@ -107,7 +109,7 @@ class Calls:
 
 
 class TensorflowProfiler:
-    """What torch.profiler.profile is to the recorder: started, told of the end of each step, written once."""
+    """Has the recorder's interface of torch.profiler.profile: start, step, write once."""
 
     convert = None  # type: Any
     """(folder, ends of steps, number of the first step) → its events: `tensorflow_events.events_in`."""
@@ -118,12 +120,12 @@ class TensorflowProfiler:
         self.warm_up, self.active, self.rank, self.processes = warm_up, active, rank, processes
         self.on_trace_ready = on_trace_ready
         self.ends = []  # type: list[float]
-        """Moments of the ends of steps, the first one that of the beginning."""
+        """Times of the ends of steps; the first one is the start."""
         self.folder = ""
         self.events = []  # type: list[Any]
 
     def start(self) -> None:
-        """Record from here on, unless `follows()`. Raises what TensorFlow raises when another profiler runs."""
+        """Start recording, unless `follows()`. Raises TensorFlow's error when another profiler runs."""
         if follows():
             self.refused = "follower"
             self.ends.append(now())
@@ -139,7 +141,7 @@ class TensorflowProfiler:
         self.mark()
 
     def mark(self) -> None:
-        """Leave an event by which TensorFlow's clock and the program's thread are known."""
+        """Write an event that identifies TensorFlow's clock and the program's thread."""
         profiler = sys.modules["tensorflow"].profiler.experimental  # type: Any
         moment = now()
         with profiler.Trace(MARK):
@@ -147,7 +149,7 @@ class TensorflowProfiler:
         self.ends.append((moment + now()) / 2)
 
     def step(self) -> None:
-        """Take notice of the end of a step; the last one ends the recording."""
+        """Handle the end of a step; the last one stops the recording."""
         if self.refused:
             self.ends.append(now())
         else:
@@ -156,7 +158,7 @@ class TensorflowProfiler:
             self.stop()
 
     def stop(self) -> None:
-        """Record nothing more, and write what there is; a second call does nothing."""
+        """Stop recording and write the trace; a second call does nothing."""
         if self.refused:
             self.on_trace_ready(self)
         if not self.folder:
@@ -173,7 +175,7 @@ class TensorflowProfiler:
             self.on_trace_ready(self)
 
     def export_chrome_trace(self, path: str) -> None:
-        """Write the trace, packed."""
+        """Write the compressed trace."""
         import platform
 
         pid = os.getpid()
@@ -193,18 +195,18 @@ class TensorflowProfiler:
 
 
 def keras_backend() -> str:
-    """Return what Keras 3 computes with, empty where it is not loaded."""
+    """Return the backend of Keras 3, empty when Keras is not loaded."""
     module = sys.modules.get("keras.src.backend.config")  # type: Any
     return str(module.backend()) if module is not None else ""
 
 
 def follows() -> bool:
-    """Return whether another process resolves the collectives of this one: of several workers, all but the first.
+    """Return whether another process resolves the collectives of this one: true for all workers but the first.
 
     Such a process must not be recorded. It waits for that answer from one thread to another, and TensorFlow's profiler
-    joins both ends of what began on one thread and ended on another by pointers that are no longer valid
+    joins both ends of an event that began on one thread and ended on another by pointers that are no longer valid
     (`TraceMeRecorder::Consume`, up to 2.21 at least): `free(): invalid pointer`, or a wrong event. Of 6 recordings of
-    two workers 2 died of it.
+    two workers 2 crashed.
     """
     module = sys.modules.get("tensorflow.python.eager.context")  # type: Any
     context = module.context() if module is not None else None
@@ -216,7 +218,7 @@ def follows() -> bool:
 
 
 def tell_device(info: Any) -> None:
-    """Add the name and the peak memory of the GPU that TensorFlow uses, if it uses one and tells."""
+    """Add the name and the peak memory of TensorFlow's GPU, if it uses one and reports them."""
     config = sys.modules["tensorflow"].config  # type: Any
     devices = config.list_physical_devices("GPU")
     if devices:

@@ -1,1 +1,1 @@
-"""Reads training programs and job scripts."""
+"""Read training programs and job scripts."""

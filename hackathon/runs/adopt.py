@@ -1,4 +1,4 @@
-"""Take up a job that was submitted by hand, so that status, logs and results work for it."""
+"""Adopt a job that was submitted by hand, so that status, logs and results work for it."""
 
 import contextlib
 import os
@@ -37,15 +37,14 @@ def adopt(
     metrics: Mapping[str, Mapping[str, Any]] | None = None,
     metric: str | None = None,
 ) -> RunDirectory:
-    """Return a new run around a job id, or around the folder of a job that was submitted by hand.
+    """Return a new run for a job, given by its id or by the folder that it was submitted from.
 
-    A folder may be one where a rendered `job.sh` was submitted: its events, logs and metrics are then the run's own
-    (linked, not copied), and so is what its `request.json` says. Of a folder that `render --to` made, the newest job
-    that was not adopted yet is taken. Else its newest output file (`Scheduler.output_names`) is the log and tells the
-    job id. What the scheduler says about the job is written into `client/adopted.json`. `processes`: how many it has,
-    default what is found; 0 in the request where nothing tells. Raises RequestError: the scheduler does not know the
-    job, it was adopted before, no job in the folder, the job belongs to somebody else than the user or, given a folder,
-    the folder's owner.
+    If a rendered `job.sh` was submitted from the folder, the run uses its events, logs and metrics (by links) and its
+    `request.json`. In a folder of `render --to`, the newest job that is not adopted yet is taken. In any other folder,
+    the newest output file (`Scheduler.output_names`) is the log and gives the job id. The scheduler's report on the job
+    is stored in `client/adopted.json`. `processes`: default: detected; 0 in the request when unknown. Raises
+    RequestError: the scheduler does not know the job, it is adopted already, the folder has no job, or the job belongs
+    to somebody other than the user (for a folder: than the folder's owner).
     """
     folder = _folder_of_job(Path(target).absolute(), runs_folder, scheduler) if Path(target).is_dir() else None
     job_id, output = (target, None) if folder is None else _job_of(folder, scheduler)
@@ -54,7 +53,8 @@ def adopt(
     assert job_id is not None
     _refuse_twice(job_id, runs_folder, scheduler)
     job = _ask(scheduler, job_id, must_know=folder is None)
-    job_id = (job.id if job else "") or job_id  # as the scheduler shows it: one job has one id in all records
+    # use the scheduler's form of the id, so that one job has one id in all records
+    job_id = (job.id if job else "") or job_id
     _refuse_twice(job_id, runs_folder, scheduler)
     _require_own(job_id, job, os.geteuid() if folder is None else folder.stat().st_uid)
     request = folder and recorded(folder)
@@ -95,7 +95,7 @@ def adopt(
 
 
 def recorded(folder: Path) -> Request | None:
-    """Return the request that a job's folder keeps; None without one, or with one that no toolkit wrote."""
+    """Return the request stored in a job's folder; None without one, or with one that this toolkit did not write."""
     from hackathon.jobs.validate_record import wrong_field
 
     value = GuardedFolder(folder, owners=_owners(folder)).json("request.json", LARGEST, "surrogateescape")
@@ -109,7 +109,7 @@ def recorded(folder: Path) -> Request | None:
 def _unknown_request(
     job: JobState | None, folder: Path | None, processes: int | None, cluster: str, scheduler: str
 ) -> Request:
-    """Return what can be said of a job that no record tells of."""
+    """Return a request for a job without records."""
     hosts = job.hosts if job else ()
     return Request(
         name=(job.name if job and job.name else "") or (folder.name if folder else "") or "adopted",
@@ -134,7 +134,7 @@ def _unknown_request(
 
 
 def _folder_of_job(folder: Path, runs_folder: Path, scheduler: Scheduler) -> GuardedPath:
-    """Return the folder itself, or the one in it of its newest job: newest of those not adopted, if there is one."""
+    """Return the folder itself, or its subfolder of the newest job, preferably one that is not adopted yet."""
     guarded = _guarded(folder)
     if not (folder / "jobs").is_dir() or not (guarded / "rank.sh").is_file():
         return guarded
@@ -155,14 +155,14 @@ def _owners(folder: Path) -> frozenset[int]:
 
 
 def _guarded(folder: Path) -> GuardedPath:
-    """Return a job's folder, in which a file is read if it belongs to its owner or to who adopts the job."""
+    """Return a job's folder; only files of its owner or of the adopting user are read in it."""
     return GuardedPath(folder, folder=GuardedFolder(folder, owners=_owners(folder)))
 
 
 def _ask(scheduler: Scheduler, job_id: str, *, must_know: bool) -> JobState | None:
-    """Return what the scheduler says about the job; None for a job that it has forgotten."""
+    """Return the scheduler's report on the job; None for a job that it has forgotten."""
     if job_id.startswith(BY_HAND):
-        return None  # no scheduler started it
+        return None  # the job was started without a scheduler
     if not scheduler.is_id(job_id):
         raise RequestError("schedulers.not_an_id", job_id=printable(job_id), scheduler=scheduler.name)
     job = runner.status(scheduler, [job_id]).jobs.get(job_id)
@@ -172,14 +172,14 @@ def _ask(scheduler: Scheduler, job_id: str, *, must_know: bool) -> JobState | No
 
 
 def _require_own(job_id: str, job: JobState | None, uid: int) -> None:
-    """Raise RequestError for a job of another account than the one given, as far as the scheduler tells."""
+    """Raise RequestError for a job that belongs to another account, when the scheduler names its owner."""
     if job is not None and job_owner.belongs(job, uid) is False:
         user, account = job_owner.shown_owner(job), job_owner.account_name(uid)
         raise RequestError("runs.adopt_other_owner", job_id=job_id, user=user, account=account)
 
 
 def _job_of(folder: Path, scheduler: Scheduler) -> tuple[str | None, Path | None]:
-    """Return the job id that a folder tells, by its claim or by its newest output file, and that file."""
+    """Return a folder's job id, from its claim or its newest output file, and that output file."""
     claim = folder / "claim" / "job_id"
     outputs = [
         (path.stat().st_mtime, match[1], path)
@@ -199,7 +199,7 @@ def _refuse_twice(job_id: str, runs_folder: Path, scheduler: Scheduler) -> None:
 
 
 def _adopted_as(job_id: str, runs_folder: Path, scheduler: Scheduler) -> str | None:
-    """Return the id of the run that a job was adopted as."""
+    """Return the id of the run that adopted a job."""
     for run in find_runs(runs_folder):
         if not (run.path / "client" / "adopted.json").exists():
             continue
@@ -221,7 +221,7 @@ def _script(folder: Path | None, scheduler: Scheduler) -> str:
 
 
 def _link(run: RunDirectory, folder: Path, output: Path | None) -> None:
-    """Let the run's folders and log be those of the job."""
+    """Link the job's folders and log into the run."""
     try:
         for name in (*JOB_FOLDERS, "claim"):
             link = run.path / name

@@ -1,4 +1,4 @@
-"""Why a run that waits for another one was not started: the status of the run in the words of the other's failure."""
+"""Explain a run that was not started because the run before it failed."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def just_released(run: RunDirectory, markers: Markers) -> float | None:
-    """Return when the run that a run waits for ended: from then on the scheduler's older answers say nothing."""
+    """Return when the run that this one waits for ended; older answers of the scheduler are then out of date."""
     other = other_run(run) if markers.after and markers.started is None else None
     return None if other is None else read_markers(other).ended
 
@@ -23,10 +23,10 @@ def just_released(run: RunDirectory, markers: Markers) -> float | None:
 def explained(
     run: RunDirectory, markers: Markers, status: "RunStatus", state_of: Callable[[RunDirectory], str]
 ) -> "RunStatus":
-    """Return the status with a failed preflight's finding: its own status, or that of a run that waited for it.
+    """Return the status with a failed preflight's finding: for the preflight itself or a run that waited for it.
 
-    `state_of` tells the state of the other run. Schedulers say CANCELLED, or a job that never started, or one that can
-    never run; here all of them are a run that was not started because the one before it did not succeed.
+    `state_of` returns the state of the other run. Schedulers report such a run as CANCELLED, never started, or unable
+    to start; all of them mean here that the run before it did not succeed.
     """
     if status.state == FAILED and status.cause == "exit":
         text = finding(run)

@@ -1,7 +1,7 @@
-"""The one way from what people wrote and asked for to jobs in the queue.
+"""Turn project files and options into submitted jobs; every command that submits uses this module.
 
-gather → resolve → check → render → admit is `plan`; snapshot → create → submit is `start` for jobs and `advance` for
-the points of a study. Whoever submits calls these; what they print and what they refuse is the caller's (`admit`).
+`plan` gathers, resolves, checks, renders and admits. `start` (for jobs) and `advance` (for the points of a study) take
+the snapshot, create the runs and submit them. The caller prints, and refuses plans with `admit`.
 """
 
 import time
@@ -44,7 +44,7 @@ Facts = Mapping[str, dict[str, Any]]
 
 
 Admit = Callable[[Plan], None]
-"""Looks at a plan before anything is submitted; raises HackathonError to refuse it (a spent budget)."""
+"""Checks a plan before anything is submitted; raises HackathonError to refuse it (e.g. the budget is spent)."""
 
 
 def plan(
@@ -56,9 +56,9 @@ def plan(
     become: Callable[[Request], Request] | None = None,
     admit: Admit | None = None,
 ) -> Plan:
-    """Return what `plan_jobs` makes of the jobs that are wanted, to be submitted: with a preflight if asked for.
+    """Return the plan of the requested jobs, ready to submit, with a preflight if requested.
 
-    Raises as `plan_jobs`, and what `admit` raises.
+    Raises the errors of `plan_jobs` and of `admit`.
     """
     from hackathon.schedulers.known_nodes import known_nodes
 
@@ -78,7 +78,7 @@ def plan(
 
 
 def program_of(planned: Plan) -> snapshot.Source:
-    """Return the program of a plan as it is now: one copy of it serves all jobs. Raises as `snapshot.take`."""
+    """Return the current program of a plan. One copy serves all jobs. Raises the errors of `snapshot.take`."""
     return _program(planned.jobs[0].request, planned.sources)
 
 
@@ -95,12 +95,12 @@ def start(
     files: Mapping[str, bytes] | None = None,
     told: Callable[[RunDirectory], None] | None = None,
 ) -> Outcomes:
-    """Make the runs of a plan, submit them and return what became of them, in their order.
+    """Create and submit the runs of a plan; return their outcomes in order.
 
-    `source` is the program (default: as it is now); `after` what all of them wait for; `segments` makes a chain of a
-    plan's one job; `parent`, `facts` and `files` go into every run. `told` is called with the preflight's run once it
-    is submitted. Raises as `create` and `submit` for the preflight and the first run; later failures are in the
-    outcomes.
+    `source`: the program (default: its current state). `after`: what all runs wait for. `segments`: number of runs that
+    the plan's only job is split into. `parent`, `facts` and `files` are stored in every run. `told` is called with the
+    preflight's run once it is submitted. Raises the errors of `create` and `submit` for the preflight and the first
+    run; later errors are in the outcomes.
     """
     from hackathon.runs.create import create
 
@@ -135,9 +135,9 @@ def start(
 
 
 def start_in_turn(planned: Plan, *, tags: Sequence[str] = ()) -> Outcomes:
-    """Make and submit the jobs of a plan, each to begin when the one before has ended; after a failure no further one.
+    """Create and submit the jobs of a plan one after another; each starts when the one before has ended.
 
-    Raises as `create` for the first run.
+    Stops at the first error. Raises the errors of `create` for the first run.
     """
     outcomes = Outcomes()
     source = program_of(planned)
@@ -153,7 +153,7 @@ def start_in_turn(planned: Plan, *, tags: Sequence[str] = ()) -> Outcomes:
 
 
 def repeat_run(run: RunDirectory, *, runs_folder: Path, note: str = "", tags: Sequence[str] = ()) -> Outcomes:
-    """Submit the recorded script and program of a run once more, in a new run. Raises as `rerun`."""
+    """Submit a run's recorded script and program again as a new run. Raises the errors of `rerun`."""
     from hackathon.runs.rerun import rerun
 
     again = rerun(run, runs_folder=runs_folder, note=note, tags=tags)
@@ -161,7 +161,7 @@ def repeat_run(run: RunDirectory, *, runs_folder: Path, note: str = "", tags: Se
 
 
 def resubmit(run: RunDirectory) -> Outcomes:
-    """Submit a run whose submission was cut off, unless its job is found. Raises as `submit`."""
+    """Submit a run again after an interrupted submission, unless its job exists. Raises the errors of `submit`."""
     from hackathon.runs import chain
 
     scheduler = _scheduler(run.request())
@@ -170,16 +170,16 @@ def resubmit(run: RunDirectory) -> Outcomes:
 
 @dataclass(frozen=True)
 class Campaign:
-    """A study and what it takes to submit its points."""
+    """A study with everything needed to submit its points."""
 
     study: Study
     sources: "Sources" = field(repr=False)
     dialect: Mapping[str, Any] | None = None
-    """How the scheduler is asked now; None: as at the study's beginning."""
+    """How the scheduler is used now; None: as at the start of the study."""
 
     @cached_property
     def source(self) -> snapshot.Source:
-        """The program that all points run: that of the study's first run, else the folder as it is now."""
+        """The program of all points: that of the study's first run, else the folder's current content."""
         request = self.study.base_request()
         if not request.in_place:
             for run in runs_of(self.study):
@@ -189,17 +189,17 @@ class Campaign:
         return _program(request, self.sources)
 
     def rest(self, states: Sequence["RunStatus"]) -> Plan:
-        """Return the plan of the points that are still to be submitted; `states` are those of the study's runs."""
+        """Return the plan of the points that are not submitted yet; `states`: those of the study's runs."""
         left = pending_points(self.study, states)
         jobs = (PlannedJob(request_of(self.study, point), self.sources, point.settings) for point in left)
         return Plan(self.sources, tuple(jobs))
 
     def advance(self, most_queued: int | None = None, states: Sequence["RunStatus"] | None = None) -> Outcomes:
-        """Submit the points that are due, so that at most `most_queued` runs are with the scheduler, and return them.
+        """Submit the next points, at most `most_queued` runs at a time, and return their outcomes.
 
-        `states`: those of the study's runs when they are known already. A point that somebody else reserved meanwhile
-        is passed over; one that comes with a run which never got into the queue gets that run submitted. Errors of the
-        scheduler, and one in making a run, come back in the outcomes.
+        `states`: those of the study's runs, if the caller has them. A point that another process reserved meanwhile is
+        skipped; a point whose run was created but not submitted gets that run submitted. Errors of the scheduler and of
+        creating a run are in the outcomes.
         """
 
         due = next_points(self.study, most_queued, states=states)
@@ -210,7 +210,7 @@ class Campaign:
         return submit_many(self._runs(due), _scheduler(request_as_asked))
 
     def _runs(self, points: Sequence[Point]) -> Iterator[RunDirectory]:
-        """Reserve the points and make their runs, one at a time."""
+        """Reserve the points and create their runs, one at a time."""
         from hackathon.runs.create import create
 
         options = self.study.record().get("options", {})
@@ -237,7 +237,7 @@ class Campaign:
                 source=source,
                 facts={dependency.FACT: options[dependency.FACT]} if dependency.FACT in options else None,
             )
-            # making it may have taken so long that somebody else took the point over
+            # creating it may have taken so long that another process took over the point
             if holds(self.study, run):
                 yield run
 
@@ -250,10 +250,10 @@ def begin(
     unit: str = "",
     told: Callable[[RunDirectory], None] | None = None,
 ) -> Campaign:
-    """Return the campaign of a new study: a point for each job and repeat, in the plan's order, none submitted yet.
+    """Return the campaign of a new study: one point per job and repeat, in the plan's order; no run is submitted.
 
-    The study keeps every request, so that a later `resume` submits what was meant then, whatever was edited since.
-    A preflight is submitted; `told` is called with its run. Raises as `start` and `create_study`.
+    The study stores every request, so that a later `resume` submits the same jobs whatever was edited since. A
+    preflight is submitted; `told` is called with its run. Raises the errors of `start` and `create_study`.
     """
     first = planned.jobs[0].request
     options: dict[str, Any] = {"note": note, "tags": list(tags)}
@@ -282,9 +282,9 @@ def begin(
 def resume(
     name: str, target: str | None, options: "Options", project: Path, *, foreign: "Foreign" = "refuse"
 ) -> Campaign:
-    """Return the campaign of an earlier study of a project: of the one that `name` is a part of, else of the newest.
+    """Return the campaign of an earlier study: the one whose id contains `name`, else the newest.
 
-    Raises RequestError when there is none, ForeignError for another account's, and as `find_sources`.
+    Raises RequestError when there is none, ForeignError for another account's study, and the errors of `find_sources`.
     """
     from hackathon.jobs.places import admit_again
     from hackathon.jobs.sources import find_sources
@@ -304,10 +304,10 @@ def request_of(study: Study, point: Point) -> Request:
 def _submit_preflight(
     planned: Plan, parent: str | None, note: str, after: tuple[str, str] | None
 ) -> tuple[RunDirectory, dict[str, dict[str, Any]]]:
-    """Make the preflight's run, submit it, and return it with the facts for the runs that have to wait for it.
+    """Create and submit the preflight's run; return it and the facts for the runs that wait for it.
 
-    `parent` is the (first) run that waits for it; `after` is what the preflight itself waits for. Raises as `create`
-    and `submit` do: then nothing waits for it yet.
+    `parent`: the (first) run that waits for it. `after`: what the preflight itself waits for. Raises the errors of
+    `create` and `submit`; no run waits for it at that time.
     """
     from hackathon.runs.create import create
     from hackathon.runs.preflight import RECIPE
@@ -318,7 +318,7 @@ def _submit_preflight(
         job.request,
         job.script,
         runs_folder=planned.sources.runs,
-        # a second earlier: the run that waits for it is the newest one, which commands without a name take
+        # one second earlier, so that the waiting run is the newest one, which commands without a name use
         run_id=new_run_id(job.request.name, job.request.processes, time.time() - 1),
         parent=parent,
         note=note,
@@ -331,7 +331,7 @@ def _submit_preflight(
 
 
 def _asked(after: tuple[str, str] | None) -> dict[str, dict[str, Any]]:
-    """Return the fact that keeps which job a run was told to wait for."""
+    """Return the fact that stores the job that a run must wait for."""
     return {} if after is None else {dependency.JOB: dependency.waits_for_job(*after)}
 
 

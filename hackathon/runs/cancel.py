@@ -1,4 +1,4 @@
-"""End a run's job."""
+"""Cancel a run's job."""
 
 import contextlib
 import time
@@ -15,17 +15,17 @@ from hackathon.text.errors import RequestError, UnavailableError
 from hackathon.text.printable import printable
 
 NOT_SURE = frozenset({"runs.cancel_untold", "runs.cancel_renamed"})
-"""Errors of `cancel` after which a person may say that the job is meant."""
+"""Errors of `cancel` after which the user can confirm that the job is the right one."""
 
 
 def cancel(run: RunDirectory, scheduler: Scheduler | None = None, *, sure: bool = False) -> bool:
-    """Tell a run's job to end, also one that still waits in the queue; return False when it had ended already.
+    """Request the cancellation of a run's job, queued or running; return False when it has finished already.
 
-    That its owner wanted this is written down first (`client/cancelled.json`), so that a job which ends before the
-    scheduler's answer arrives counts as cancelled. A run whose submission's end is unknown is looked for by name.
-    The scheduler is asked first whose job it is, and what its name is (`job_owner`): the id stands in the run's files.
-    Raises RequestError: never submitted, its job not found, started by hand, another's job, and, if nobody is `sure`
-    that the job is meant, one that the scheduler does not tell enough about; SchedulerError as the scheduler has it.
+    The request is stored first (`client/cancelled.json`), so that a job that ends before the scheduler answers counts
+    as cancelled. If it is unclear whether the run was submitted, its job is searched by name. The scheduler is asked
+    for the job's owner and name (`job_owner`), because only the run's files give its id. Raises RequestError: never
+    submitted, job not found, started by hand, another's job, or, without `sure`, a job about which the scheduler
+    reports too little; and the SchedulerError of the scheduler.
     """
     markers = read_markers(run)
     if read_final(run) is not None or (markers.ended is not None and markers.exit_code == 0):
@@ -50,11 +50,11 @@ def cancel(run: RunDirectory, scheduler: Scheduler | None = None, *, sure: bool 
     before = run.client("cancelled")
     try:
         run.write_client("cancelled", {"t": time.time(), "by": provenance.user()})
-    except PermissionError:  # a tutor may end a job; only its owner writes in the directory
+    except PermissionError:  # a tutor may cancel a job, but only its owner writes in the directory
         pass
     except OSError as error:
         raise UnavailableError("runs.not_written", folder=run.path, what=error.strerror or error) from error
-    arrived = True  # after a time-out too: the command may have arrived
+    arrived = True  # also after a time-out: the command may have arrived
     try:
         arrived = runner.cancel(scheduler, job_id)
     except SchedulerError as error:
@@ -69,17 +69,17 @@ def cancel(run: RunDirectory, scheduler: Scheduler | None = None, *, sure: bool 
 
 
 def _again(job: JobState | None, ended: float) -> bool:
-    """Return whether a job is with the scheduler again, after its script ended (seconds since 1970): a requeue."""
+    """Return whether a job is queued or running again after its script ended (seconds since 1970): a requeue."""
     if job is None:
         return False
     return job.state in (QUEUED, HELD) or (job.state == RUNNING and job.start is not None and job.start > ended)
 
 
 def _require_own(run: RunDirectory, job_id: str, job: JobState | None, *, sure: bool) -> None:
-    """Raise RequestError for a job that is not the run's own, or, unless somebody is sure, may not be."""
+    """Raise RequestError for a job that is not the run's own, or, without `sure`, possibly not."""
     whose = job_owner.UNTOLD if job is None else job_owner.whose(run, job)
     if whose == job_owner.UNTOLD and run.owned():
-        return  # the user's own files name it, and the scheduler ends nobody else's jobs for the user
+        return  # the user's own files name the job, and the scheduler refuses to cancel other users' jobs
     values: dict[str, Any] = {
         "run": run.id,
         "job_id": job_id,

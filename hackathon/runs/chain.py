@@ -1,8 +1,8 @@
-"""A chain: runs planned together, each after the former, that share checkpoints to train longer than one walltime.
+"""A chain: runs that start one after another and share checkpoints, to train longer than one walltime.
 
-Every segment's `request.json` lists all of them (`chain`), and its `parent` is the former. The job script reads the
-same from the file `segment`; it marks the first one's folder with `complete` or `failed`, and a later segment that
-finds such a mark ends at once, with the event `skipped`.
+The `request.json` of each segment lists all segments (`chain`), and its `parent` is the segment before. The job script
+reads the same from the file `segment`. It writes `complete` or `failed` into the first segment's folder; a later
+segment that finds such a file ends at once, with the event `skipped`.
 """
 
 import time
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Segment:
-    """A run's place in its chain."""
+    """A run's position in its chain."""
 
     number: int
     """From 1."""
     of: int
     skipped: str = ""
-    """Why the program was not started: complete, failed or lost; empty when it was, or may be yet."""
+    """Why the program was not started: complete, failed or lost; empty when it was or still can be started."""
 
 
 def create_chain(
@@ -44,15 +44,15 @@ def create_chain(
     tags: Sequence[str] = (),
     facts: dict[str, dict[str, Any]] | None = None,
 ) -> list[RunDirectory]:
-    """Return the runs of a new chain, first segment first; when one cannot be made, none is left.
+    """Return the runs of a new chain, first segment first; if one cannot be created, none remains.
 
-    `facts` are further files for the first one's `client/`. Raises as `create`.
+    `facts`: further files for the first segment's `client/`. Raises the errors of `create`.
     """
     import shutil
 
     from hackathon.runs.create import create
 
-    now = time.time()  # a second apart, so that their names sort in the order of the segments
+    now = time.time()  # one second apart, so that the ids sort in the order of the segments
     ids = [new_run_id(request.name, request.processes, now + number) for number in range(segments)]
     runs: list[RunDirectory] = []
     try:
@@ -63,14 +63,14 @@ def create_chain(
             )  # fmt: skip
             runs.append(run)
     except HackathonError:
-        for run in runs:  # nothing of it was submitted
+        for run in runs:  # none of them is submitted yet
             shutil.rmtree(run.path, ignore_errors=True)
         raise
     return runs
 
 
 def chain_of(run: RunDirectory) -> list[RunDirectory]:
-    """Return all segments of a run's chain that are still there, in their order; the run alone when it has none."""
+    """Return all segments of a run's chain that still exist, in order; only the run itself without a chain."""
     ids = run.record().chain
     if not ids:
         return [run]
@@ -79,9 +79,9 @@ def chain_of(run: RunDirectory) -> list[RunDirectory]:
 
 
 def dependency(run: RunDirectory) -> tuple[str, str] | None:
-    """Return what a segment has to wait for, None for a run that follows no other.
+    """Return what a segment has to wait for, None for the first segment and for a run without a chain.
 
-    Raises RequestError when the segment before it was not submitted.
+    Raises RequestError when the segment before was not submitted.
     """
     runs = chain_of(run)
     number = runs.index(run)
@@ -94,7 +94,7 @@ def dependency(run: RunDirectory) -> tuple[str, str] | None:
 
 
 def segment_of(run: RunDirectory) -> Segment | None:
-    """Return a run's place in its chain, None when it is in none; for other runs that costs one look for a file."""
+    """Return a run's position in its chain, None without a chain (at the cost of opening one file)."""
     try:
         words = (run.path / "segment").read_text().split()
         number, of = int(words[0]), int(words[1])
@@ -110,12 +110,12 @@ def segment_of(run: RunDirectory) -> Segment | None:
 
 
 def is_complete(run: RunDirectory) -> bool:
-    """Return whether a segment of the run's chain came to the end of the program."""
+    """Return whether a segment of the run's chain reached the end of the program."""
     return (chain_of(run)[0].path / "complete").exists()
 
 
 def speaking(run: RunDirectory) -> RunDirectory:
-    """Return the segment that has the chain's latest numbers: the last one that started the program, else the first."""
+    """Return the segment with the chain's latest numbers: the last that started the program, else the first."""
     runs = chain_of(run)
     for candidate in reversed(runs):
         segment = segment_of(candidate)
@@ -125,7 +125,7 @@ def speaking(run: RunDirectory) -> RunDirectory:
 
 
 def in_use(run: RunDirectory) -> bool:
-    """Return whether a later segment may still need what lies in the run's folder."""
+    """Return whether a later segment may still need the files in the run's folder."""
     if not (run.path / "segment").exists():
         return False
     return any(read_final(segment) is None for segment in chain_of(run))

@@ -1,4 +1,4 @@
-"""What can go from a project, with sizes; and its removal."""
+"""List deletable files of a project with their sizes, and delete them."""
 
 import contextlib
 import os
@@ -21,30 +21,30 @@ from hackathon.text.json_fields import text_of
 from hackathon.text.numbers import number
 
 PARTIAL_AGE = 3600.0
-"""Seconds after which a hidden half-made directory belongs to nobody: making one takes seconds."""
+"""Age in seconds from which a hidden incomplete directory is abandoned: creating one takes seconds."""
 OLD = 86_400.0
-"""Seconds after its end that a failed run is kept in any case."""
+"""Seconds after its end in which a failed run is never deletable."""
 CACHES = frozenset({"__pycache__", ".pytest_cache", ".ipynb_checkpoints"})
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """Something that can go."""
+    """A folder or files that can be deleted."""
 
     path: Path
     reason: str
-    """partial, failed, never_submitted, source, cache, output or changed_source; `outputs.reason_<reason>` says it."""
+    """partial, failed, never_submitted, source, cache, output or changed_source; texts: `outputs.reason_<reason>`."""
     size: int
     """Bytes on the disk."""
     files: tuple[Path, ...] | None = None
-    """What goes of a folder, and with it folders that are empty then; None: all of it."""
+    """The files of a folder to delete, with folders that become empty; None: the whole folder."""
     outputs: tuple[OutputFile, ...] = ()
-    """What the program wrote and goes with it."""
+    """Outputs of the program that are deleted with it."""
 
 
 @dataclass(frozen=True)
 class KeptOutputs:
-    """What the program of a run wrote, which a clean-up leaves alone."""
+    """Outputs of a run's program that a clean-up keeps."""
 
     run: RunDirectory
     count: int
@@ -54,11 +54,11 @@ class KeptOutputs:
 def candidates(
     project: Path, *, failed: bool = False, sources: bool = False, now: float | None = None
 ) -> list[Candidate]:
-    """Return what can go from a project's runs and studies; nothing of a run that a job may still use.
+    """Return what can be deleted from a project's runs and studies, except files that a job may still use.
 
-    Always: half-made directories older than an hour; of sealed runs the caches. `failed`: whole runs that ended without
-    success a day ago, with what their programs wrote, or were made a day ago and never submitted. `sources`: the
-    snapshots of sealed runs (which cannot be run again then), as far as they are what was recorded.
+    Always: incomplete directories older than an hour, and the caches of sealed runs. `failed`: also whole runs that
+    failed a day ago, with their outputs, or that were created a day ago and never submitted. `sources`: also the
+    unchanged snapshots of sealed runs, which cannot run again then.
     """
     moment = time.time() if now is None else now
     candidates = [
@@ -80,9 +80,9 @@ def candidates(
 
 
 def output_candidates(run: RunDirectory) -> list[Candidate]:
-    """Return all that the program of a run wrote: single files, and folders with many as one.
+    """Return all outputs of a run's program: single files, and folders with many files as one.
 
-    Raises RequestError for a run of somebody else, and for one that is not over.
+    Raises RequestError for another user's run and for one that is not over.
     """
     if not run.owned():
         raise RequestError("outputs.not_yours", run=run.id)
@@ -102,7 +102,7 @@ def output_candidates(run: RunDirectory) -> list[Candidate]:
 
 
 def kept_outputs(project: Path, chosen: Sequence[Candidate]) -> list[KeptOutputs]:
-    """Return what the programs of the user's sealed runs wrote and no candidate contains, the largest first."""
+    """Return the outputs of the user's sealed runs outside all candidates, the largest first."""
     going = {candidate.path for candidate in chosen}
     outputs_by_run = []
     for run in find_runs(project / "runs"):
@@ -115,11 +115,11 @@ def kept_outputs(project: Path, chosen: Sequence[Candidate]) -> list[KeptOutputs
 
 
 def remove(chosen: Sequence[Candidate], project: Path) -> int:
-    """Remove what `candidates` named and return the bytes freed.
+    """Delete candidates and return the bytes freed.
 
-    Each is looked at again: it must lie below the project's runs or studies without a link on the way, belong to the
-    user, and not be part of an open run. A link is removed, never what it leads to. What cannot be removed stays.
-    `outputs.json` of the runs says afterwards what is left.
+    Each is checked again: it must lie in the project's runs or studies without a link on the way, belong to the user,
+    and not be part of an open run. A link is deleted, never its target. What cannot be deleted stays. Afterwards
+    `outputs.json` of the runs lists what is left.
     """
     freed = 0
     emptied: set[Path] = set()
@@ -137,9 +137,10 @@ def remove(chosen: Sequence[Candidate], project: Path) -> int:
                 path.unlink()
             else:
                 if path.parent.absolute() == project.absolute() / "runs" and not path.name.startswith(PARTIAL):
-                    hidden = path.rename(path.with_name(f"{PARTIAL}removed-{path.name}"))  # all of it at once
+                    # remove the whole run in one step
+                    hidden = path.rename(path.with_name(f"{PARTIAL}removed-{path.name}"))
                     if candidate.reason == "never_submitted" and RunDirectory(hidden).submitting()[0]:
-                        hidden.rename(path)  # somebody submitted it in this very moment
+                        hidden.rename(path)  # somebody submitted it at this moment
                         continue
                     path = hidden
                     if candidate.reason == "failed":
@@ -154,7 +155,7 @@ def remove(chosen: Sequence[Candidate], project: Path) -> int:
 
 
 def _remove_files(candidate: Candidate, project: Path) -> int:
-    """Remove the files of a candidate and the folders that become empty; return the bytes freed."""
+    """Delete the files of a candidate and the folders that become empty; return the bytes freed."""
     freed = 0
     folders: set[Path] = set()
     run = _top(candidate.path, project / "runs")
@@ -179,20 +180,20 @@ def _remove_files(candidate: Candidate, project: Path) -> int:
 
 
 def _plain(path: Path) -> Path:
-    """Return a path of a run as one that is good for writing."""
+    """Return a path of a run as a path for writing."""
     return Path(str(path)).absolute()
 
 
 def _top(path: Path, folder: Path) -> Path:
-    """Return the run's directory that a path below the folder `runs` lies in."""
+    """Return the directory of the run that contains a path below the folder `runs`."""
     folder = folder.absolute()
     return folder / _plain(path).relative_to(folder).parts[0]
 
 
 def _keep_bill(run: Path, folder: Path) -> None:
-    """Move what says how long the job held its nodes out of a run that goes: a budget is not freed by a clean-up.
+    """Move the records of the job's times out of a run that is deleted: a clean-up does not refund a budget.
 
-    Moved, not copied, because a disk that is full is the reason to clean up; where not even that is possible, it goes.
+    They are moved, not copied, because a full disk is the reason to clean up. If even that fails, they are deleted.
     """
     with contextlib.suppress(OSError):
         (folder / "events").mkdir(parents=True, exist_ok=True)
@@ -202,7 +203,7 @@ def _keep_bill(run: Path, folder: Path) -> None:
 
 
 def disk_size(path: Path) -> int:
-    """Return the bytes that a file or a folder takes on the disk; links count as themselves, errors as nothing."""
+    """Return the bytes of a file or folder on the disk; links count as themselves, unreadable entries as 0."""
     try:
         facts = path.lstat()
     except OSError:
@@ -224,7 +225,7 @@ def _partials(folder: Path, now: float) -> Iterator[Path]:
 
 
 def _whole_run(run: RunDirectory, now: float) -> str | None:
-    """Return why a whole run can go, None when it cannot."""
+    """Return why a whole run can be deleted, None when it cannot."""
     final = read_final(run)
     if final is None:
         never = run.submitting()[0] == 0 and run.job_id() is None and not run.client("adopted")
@@ -234,7 +235,7 @@ def _whole_run(run: RunDirectory, now: float) -> str | None:
 
 
 def _source(run: RunDirectory) -> Iterator[Candidate]:
-    """Yield the snapshot of a sealed run, as far as it is what was recorded: what the program wrote there stays."""
+    """Yield the unchanged files of a sealed run's snapshot; files that the program wrote there stay."""
     source = RecordedSource(run)
     if not source.copied:
         return
@@ -253,7 +254,7 @@ def _leads(path: Path, target: str) -> bool:
 
 
 def _caches(run: RunDirectory) -> Iterator[Candidate]:
-    """Yield the folders with caches in a sealed run's checkpoints and source that are not part of its source."""
+    """Yield the cache folders in a sealed run's checkpoints and source, except those of its source itself."""
     source = RecordedSource(run)
     tops = [run.path / "checkpoints", *([run.path / SOURCE] if source.copied else [])]
     waiting = [top for top in tops if not top.is_symlink() and top.is_dir()]
@@ -271,7 +272,7 @@ def _caches(run: RunDirectory) -> Iterator[Candidate]:
 
 
 def _still_removable(candidate: Candidate, project: Path) -> bool:
-    """Return whether a candidate may be removed now."""
+    """Return whether a candidate may be deleted now."""
     path = candidate.path.absolute()
     for folder in (project.absolute() / "runs", project.absolute() / FOLDER):
         if _is_own(path, folder):
@@ -280,7 +281,7 @@ def _still_removable(candidate: Candidate, project: Path) -> bool:
 
 
 def _is_own(path: Path, folder: Path) -> bool:
-    """Return whether a path lies below a folder without a link on the way, and what is there is the user's."""
+    """Return whether a path is the user's and lies below a folder without a link on the way."""
     if not path.is_relative_to(folder) or path == folder or ".." in path.parts:
         return False
     try:
@@ -291,7 +292,7 @@ def _is_own(path: Path, folder: Path) -> bool:
 
 
 def _allows_removal(top: Path, reason: str) -> bool:
-    """Return whether something may be removed of a directory among the runs or studies, whose job may run again."""
+    """Return whether files of a run or study may be deleted; its job may run again."""
     if top.name.startswith(PARTIAL):
         return True
     run = RunDirectory(top)

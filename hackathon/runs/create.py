@@ -1,4 +1,4 @@
-"""Make a run directory: built under a hidden name, then renamed into place whole."""
+"""Create a run directory: build it under a hidden name, then rename it."""
 
 import contextlib
 import errno
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from hackathon.jobs.script import JobScript
 
 STEPS = "steps.py"
-"""What records in each rank's Python where the time of its steps goes; `rank.sh` loads it."""
+"""Records in each rank's Python how long steps take; `rank.sh` loads it."""
 JOB_FOLDERS = ("events", "logs", "metrics", "telemetry", "env")
-"""What the job writes into; it makes them itself, all but `logs`, which the scheduler writes into first."""
+"""Folders that the job writes into. The job creates them, except `logs`: the scheduler writes there first."""
 
 
 def create(
@@ -44,15 +44,14 @@ def create(
     chain: Sequence[str] = (),
     files: Mapping[str, bytes] | None = None,
 ) -> RunDirectory:
-    """Return a complete new run directory in `runs_folder` (which is made when missing).
+    """Return a complete new run directory in `runs_folder`, which is created if missing.
 
-    `source` is what `snapshot.take` read: taken once, it serves every run of a command; without it the request's folder
-    is read now (`request.in_place`: hashed only). `run_id` is given when a study has reserved it. `facts` are further
-    files for `client/`, `chain` the run ids of all segments when the run is one, `files` what else lies in the run's
-    directory (path in it → content), each in a folder of its own. A reader sees the whole directory or
-    none; after a failure nothing is left, after SIGKILL a hidden `.partial-…` that `clean` removes. Modes follow the
-    folder's, not the umask.
-    Raises RequestError (source, values that JSON cannot hold, no permission) and UnavailableError (disk full, quota).
+    `source`: the result of `snapshot.take`; one serves every run of a command. Without it the request's folder is read
+    now (only hashed with `request.in_place`). `run_id`: set when a study has reserved it. `facts`: further files for
+    `client/`. `chain`: the run ids of all segments. `files`: further files, each in a folder of its own (path in the
+    run's directory → content). A reader sees the complete directory or none. An error leaves nothing; SIGKILL leaves a
+    hidden `.partial-…`, which `clean` removes. Modes follow the folder's, not the umask. Raises RequestError (source,
+    values that JSON cannot hold, no permission) and UnavailableError (disk full, quota).
     """
     if source is None:
         source = snapshot.of_request(request, runs_folder)
@@ -74,7 +73,7 @@ def create(
         step("after-mkdir")
         try:
             _write_job(partial, source, request, record, script, facts or {}, modes)
-            if chain:  # what the job script reads of it: number, of how many, the first one, the one before
+            if chain:  # the job script reads this: number, number of segments, the first one, the one before
                 words = [str(chain.index(run.id) + 1), str(len(chain)), chain[0], parent or ""]
                 _put(partial / "segment", f"{' '.join(words)}\n".encode(), modes[1])
             for name, content in (files or {}).items():
@@ -97,11 +96,11 @@ def create(
 
 
 def hand_on(request: "Request", script: "JobScript", folder: Path, *, runs_folder: Path) -> tuple[str, ...]:
-    """Write a new folder from which everybody can submit the job by hand, often; return what was left out of it.
+    """Write a new folder from which anybody can submit the job repeatedly; return what was left out of it.
 
-    `script` is what `render(…, handed_on=…)` gives. The folder may exist if it is empty. It appears whole or not at
-    all. Raises RequestError (not empty, among the runs, the current folder, source, no permission) and
-    UnavailableError (disk full, quota).
+    `script`: the result of `render(…, handed_on=…)`. The folder may exist if it is empty. It appears complete or not at
+    all. Raises RequestError (not empty, among the runs, the current folder, source, no permission) and UnavailableError
+    (disk full, quota).
     """
     folder = folder.absolute()
     destination = folder.resolve()
@@ -133,16 +132,16 @@ def hand_on(request: "Request", script: "JobScript", folder: Path, *, runs_folde
 
 
 def modes_below(folder: Path) -> tuple[int, int]:
-    """Return the modes of new folders and new files below a folder: its owner's, and read access as the folder grants.
+    """Return the modes of new folders and files in a folder: the owner's, plus its read access for others.
 
-    Only a run's owner writes in it, so a folder that a group may write gives the group read access only.
+    Only a run's owner writes in it, so a group with write access to the folder gets only read access.
     """
     granted = stat.S_IMODE(folder.stat().st_mode)
     return 0o700 | granted & 0o055 | granted & stat.S_ISGID, 0o600 | granted & 0o044
 
 
 def _record(request: "Request") -> dict[str, Any]:
-    """Return what `request.json` says of a job wherever it lies."""
+    """Return the part of `request.json` that is the same for a run and for a folder of `render --to`."""
     return {**request.to_json(), "toolkit_version": hackathon.__version__}
 
 
@@ -150,7 +149,7 @@ def _write_job(
     partial: Path, source: snapshot.Source, request: "Request", record: dict[str, Any], script: "JobScript",
     facts: dict[str, dict[str, Any]], modes: tuple[int, int],
 ) -> None:  # fmt: skip
-    """Write everything that a job needs into a hidden folder."""
+    """Write all files of a job into a hidden folder."""
     added = snapshot.with_runtime(source, request.command, runtime_file())
     _write_source(partial, source, added, modes)
     step("after-source")
@@ -197,7 +196,7 @@ def _put_below(partial: Path, name: str, content: bytes, modes: tuple[int, int])
 
 
 def _put(path: Path, content: bytes, mode: int) -> None:
-    """Write a new file; nobody reads it before the directory has its name, so no rename is needed."""
+    """Write a new file. Nobody reads it before the directory has its final name, so no rename is needed."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "wb") as stream:
         stream.write(content)

@@ -1,4 +1,4 @@
-"""Data of a project: fetched once into `data/` of the project, checked, and copied to node-local disk on request."""
+"""Data of a project: fetched once into its `data/`, checked, and copied to node-local disk on request."""
 
 import contextlib
 import hashlib
@@ -22,11 +22,11 @@ QUIET: Progress = lambda done, total: None  # noqa: E731
 
 
 def fetch(entry: Data, folder: Path, progress: Progress = QUIET, *, again: bool = False) -> bool:
-    """Bring one entry into the folder; False when it is there already.
+    """Fetch an entry into the folder; return False when it exists already.
 
-    The bytes gather in a hidden file, which a later call goes on with; only what has the right checksum is renamed to
-    its name, unpacked where asked, and recorded. Raises RequestError: wrong checksum, an archive that leaves its
-    folder; and as `download`.
+    The bytes go to a hidden file, which a later call continues. A file with the right checksum is renamed to its name,
+    unpacked if requested, and recorded. Raises RequestError (wrong checksum, an archive that leaves its folder) and the
+    errors of `download`.
     """
     if not again and not missing(folder, [asdict(entry)]):
         return False
@@ -39,7 +39,7 @@ def fetch(entry: Data, folder: Path, progress: Progress = QUIET, *, again: bool 
             write_whole(ignore, "*\n")
     except OSError as error:
         raise UnavailableError("data.not_written", folder=folder, what=error.strerror or error) from error
-    # what was begun from another address is not the beginning of this file
+    # a partial file from another address is not the beginning of this file
     mark = hashlib.sha256(entry.url.encode("utf-8", "surrogatepass")).hexdigest()[:8]
     partial = records / f"{entry.name}.{mark}.part"
     digest = download(entry.url, partial, progress)
@@ -74,14 +74,14 @@ def fetch(entry: Data, folder: Path, progress: Progress = QUIET, *, again: bool 
         raise UnavailableError("data.not_written", folder=folder, what=error.strerror or error) from error
     begun = re.compile(re.escape(entry.name) + r"(\.[0-9a-f]{8})?\.part")
     for path in records.iterdir():
-        if begun.fullmatch(path.name):  # from another address, or by an older toolkit, which kept none
+        if begun.fullmatch(path.name):  # from another address, or by an older toolkit, which stored no address
             with contextlib.suppress(OSError):
                 path.unlink()
     return True
 
 
 def problems(entry: Data, folder: Path) -> list[tuple[str, str]]:
-    """Return what is wrong with one entry as (message key, file): every file is read and hashed again."""
+    """Return the problems of an entry as (message key, file); reads and hashes every file again."""
     if missing(folder, [asdict(entry)]):
         return [("data.is_missing", entry.name)]
     findings = []
@@ -95,15 +95,15 @@ def problems(entry: Data, folder: Path) -> list[tuple[str, str]]:
 
 
 def size(entry: Data, folder: Path) -> int:
-    """Return the bytes that an entry's files have, as recorded; 0 when it is not there."""
+    """Return the recorded bytes of an entry's files; 0 when it does not exist."""
     record: dict[str, Any] = record_of(folder, entry.name) or {"files": []}
     return sum(int(file["size"]) for file in record["files"])
 
 
 def stage(entries: list[Data], folder: Path, target: Path, report: Callable[[str], None]) -> None:
-    """Copy entries to another folder, node-local disk in an interactive job; each by rename when it is whole.
+    """Copy entries to another folder, e.g. node-local disk in an interactive job; rename each when complete.
 
-    Raises UnavailableError when there is no room or it cannot be written.
+    Raises UnavailableError when there is no room or the folder is not writable.
     """
     try:
         writable_folder(target)

@@ -1,7 +1,7 @@
 """What a run waits for: another run, named in `client/after.json`, or a job, in `client/waits.json`.
 
-Both are there from the moment the run is made. So the dependency survives a submission that was cut off, and `status`
-can say why a run never started.
+Both files are written when the run is created. So the dependency survives an interrupted submission, and `status` can
+explain why a run never started.
 """
 
 from typing import Any
@@ -15,9 +15,9 @@ from hackathon.text.messages import localized, message
 
 FACT = "after"
 JOB = "waits"
-"""The job that `submit --after` named: `submit --again` waits for it as well."""
+"""The job that `submit --after` named; `submit --again` waits for it as well."""
 FINDINGS = "preflight.json"
-"""What the recipe `preflight` leaves in its run."""
+"""File that the recipe `preflight` writes in its run."""
 
 
 def waits_for(run_id: str) -> dict[str, Any]:
@@ -26,20 +26,20 @@ def waits_for(run_id: str) -> dict[str, Any]:
 
 
 def waits_for_job(condition: str, job_id: str) -> dict[str, Any]:
-    """Return the fact `client/waits.json`: start only after that job succeeded (`ok`) or ended (`any`)."""
+    """Return the fact `client/waits.json`: start after a job succeeded (`ok`) or ended (`any`)."""
     return {"condition": condition, "job_id": job_id}
 
 
 def dependency(run: RunDirectory) -> tuple[str, str] | None:
-    """Return (`ok` or `any`, job id) that a run has to wait for; None when it waits for nothing, or has waited enough.
+    """Return (`ok` or `any`, job id) that a run has to wait for; None without a dependency or after its end.
 
-    Raises RequestError when the other run has no job yet, or has surely failed.
+    Raises RequestError when the other run has no job yet, or has certainly failed.
     """
     other, condition = other_run(run), str(run.client(FACT).get("condition", "ok"))
     if other is None:
         return _named_job(run)
     final = read_final(other)
-    if final is not None:  # schedulers forget jobs: only the run's folder knows this one for sure
+    if final is not None:  # schedulers forget jobs, so only the run's folder is reliable
         if condition == "ok" and final["state"] != SUCCEEDED:
             raise RequestError("preflight.was_bad", run=run.id, other=other.id, what=finding(other) or final["state"])
         return None
@@ -50,7 +50,7 @@ def dependency(run: RunDirectory) -> tuple[str, str] | None:
 
 
 def _named_job(run: RunDirectory) -> tuple[str, str] | None:
-    """Return the job that `submit --after` named; None where its run is known to have ended as it should."""
+    """Return the job that `submit --after` named; None if its run is known to have ended as required."""
     condition, job_id = (str(run.client(JOB).get(name) or "") for name in ("condition", "job_id"))
     if not (condition and job_id):
         return None
@@ -59,7 +59,7 @@ def _named_job(run: RunDirectory) -> tuple[str, str] | None:
         if other.job_id() == job_id and other.known().cluster == cluster:
             final = read_final(other)
             if final is not None and (condition == "any" or final["state"] == SUCCEEDED):
-                return None  # the scheduler may have forgotten it; what it refuses otherwise is its own to say
+                return None  # the scheduler may have forgotten the job; its other refusals are errors of the submission
     return condition, job_id
 
 
@@ -75,7 +75,7 @@ def waited_for(run: RunDirectory) -> RunDirectory:
 
 
 def finding(run: RunDirectory) -> str:
-    """Return what a preflight found wrong, in the current language; empty when there is nothing."""
+    """Return the problem that a preflight detected, in the current language; empty without one."""
     value = read_json(run.path / FINDINGS)
     findings = value.get("findings") if isinstance(value, dict) else None
     bad = [finding for finding in findings or () if isinstance(finding, dict) and finding.get("state") == "failed"]

@@ -1,4 +1,4 @@
-"""The directory of one run, and how runs are named, listed and found."""
+"""The directory of a run; how runs are named, listed and selected."""
 
 import os
 import re
@@ -22,18 +22,18 @@ if TYPE_CHECKING:
     from hackathon.jobs.request import Request
 
 PARTIAL = ".partial-"
-"""Beginning of the hidden name that a run directory has until it is complete."""
+"""Prefix of the hidden name of an incomplete run directory."""
 REMOVED = ".removed"
-"""Hidden folder among the runs with the records of runs that were cleaned up: what they used counts on."""
+"""Hidden folder for the records of deleted runs: their use still counts."""
 BY_HAND = "by-hand."
-"""Beginning of the job id that a job script gives itself when no scheduler started it."""
+"""Prefix of the job id that a job script gives itself without a scheduler."""
 READ = ("client", "claim", "events", "logs", "metrics", "telemetry", "env", "stacks", "steps", "profile", "final.json",
         "request.json")  # fmt: skip
-"""What the toolkit reads of a run to tell its state, its numbers and the cause of a failure."""
+"""Files and folders of a run that the toolkit reads for its state, numbers and cause of failure."""
 SURE = 4
-"""Letters from which on any part of an id names it."""
+"""Number of characters from which any part of an id may name it."""
 NAME_LENGTH = 40
-"""Letters of a recipe's or project's name that stand in a run id."""
+"""Characters of a recipe's or project's name in a run id."""
 _LETTERS = "abcdefghijklmnopqrstuvwxyz234567"
 _SUBMITTING = re.compile(r"submitting(?:-(\d{1,6}))?\.json\Z")
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
@@ -53,16 +53,16 @@ def new_id(words: str, now: float | None = None) -> str:
 def new_run_id(name: str, processes: int, now: float | None = None) -> str:
     """Return a new run id: `YYYYMMDD-HHMMSS-<name>-<processes>p-<8 random>`; `now` is in seconds since 1970.
 
-    If the number of processes is unknown, the name has none.
+    Without a known number of processes, the name omits it.
     """
     return new_id(f"{safe_name(name)}-{int(processes)}p" if processes else safe_name(name), now)
 
 
 def files_of(run: Path | str) -> GuardedFolder:
-    """Return the reader of a run's or a study's directory, in which its owner may have put anything.
+    """Return a reader for the directory of a run or study, which may contain anything.
 
-    Of an adopted run the links lead to the folder of its job, which its records name. The files there are read, if
-    they belong to the owner of the run.
+    The links of an adopted run lead to the folder of its job, which its records name. Files there are read if they
+    belong to the owner of the run.
     """
     return GuardedFolder(run, recorded=partial(_job_folder, str(run)))
 
@@ -75,12 +75,12 @@ def _job_folder(run: str) -> str | None:
 
 
 def guarded(run: Path) -> GuardedPath:
-    """Return the path of a run's directory, such that all that is read beneath it is opened as `files_of` does."""
+    """Return the path of a run's directory; everything beneath it is opened by the rules of `files_of`."""
     return run if isinstance(run, GuardedPath) else GuardedPath(run, folder=files_of(run))
 
 
 class NamedDirectory:
-    """A directory whose name is the id of what lies in it, and whose files are opened as `files_of` does."""
+    """A directory named by an id; its files are opened by the rules of `files_of`."""
 
     __slots__ = ("path",)
 
@@ -103,12 +103,12 @@ class NamedDirectory:
 
 
 class RunDirectory(NamedDirectory):
-    """One run: its files, read when asked for. Nothing is written here but facts under `client/`."""
+    """A run. Its files are read on first use; only facts under `client/` are written."""
 
     __slots__ = ("_record",)
 
     def __init__(self, path: Path, record: RunRecord | None = None) -> None:
-        """`record`: where it was read before."""
+        """`record`: the run's record, when the caller has read it already."""
         super().__init__(path)
         self._record = record
 
@@ -119,9 +119,9 @@ class RunDirectory(NamedDirectory):
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Keep the directory and its folders open while many of its files are read in the block, by the same rules.
+        """Keep the directory and its folders open while the block reads many files, by the same rules.
 
-        One that cannot be opened is read as ever: each file then tells that it is not there.
+        If a folder cannot be opened, its files count as missing, as usual.
         """
         path = self.path
         with ExitStack() as opened:
@@ -133,25 +133,25 @@ class RunDirectory(NamedDirectory):
                 self.path = path
 
     def refused(self) -> list[Refusal]:
-        """Return what lies among the files that the toolkit reads, and is not read: links that lead outside and so on.
+        """Return the entries that the toolkit refuses to read, such as links that lead outside.
 
-        A page, `logs` and `diagnose` say so, for the cause of a failure may stand there.
+        Pages, `logs` and `diagnose` list them, because the cause of a failure may be in there.
         """
         return self.files.refused(READ)
 
     @property
     def job_name(self) -> str:
-        """The job's name, `hk-<8 random>`: at most 15 characters, as older PBS wants."""
+        """The job's name, `hk-<8 random>`: at most 15 characters, the limit of older PBS."""
         return f"hk-{self.id[-8:]}"
 
     def known(self) -> RunRecord:
-        """Return how the run was made, as far as its files tell; `readable` is False when it has no request."""
+        """Return the run's record as far as it can be read; `readable` is False without a request."""
         if self._record is None or not self._record.readable:
             self._record = read_record(self.path, lambda name: self.files.value(name, LARGEST, "surrogateescape"))
         return self._record
 
     def record(self) -> RunRecord:
-        """Return how the run was made. Raises RequestError: it is not a run, a broken one, or of a newer toolkit."""
+        """Return the run's record. Raises RequestError: not a run, broken, or written by a newer toolkit."""
         record = self.known()
         if record.newer:
             raise RequestError("runs.newer_record", run=self.id, version=record.newer, toolkit=record.toolkit_version)
@@ -169,7 +169,7 @@ class RunDirectory(NamedDirectory):
             raise RequestError("runs.no_record", run=self.id, path=self.path) from error
 
     def client(self, name: str) -> dict[str, Any]:
-        """Return the fact `client/<name>.json`, empty when it is not there (or not a JSON object)."""
+        """Return the fact `client/<name>.json`, empty when it is missing or not a JSON object."""
         return self.files.json(f"client/{name}.json", LARGEST, "surrogateescape")
 
     def write_client(self, name: str, value: dict[str, Any]) -> None:
@@ -177,23 +177,23 @@ class RunDirectory(NamedDirectory):
         path = self.path / "client" / f"{name}.json"
         write_json(path, value)
         path.chmod(file_mode(path.parent))
-        self.files.appeared(f"client/{name}.json")  # it was looked for before
+        self.files.appeared(f"client/{name}.json")  # it was looked up before
 
     def submitting(self) -> tuple[int, dict[str, Any]]:
-        """Return the number of the latest attempt to submit (0: none) and what was written before it.
+        """Return the number of the latest attempt to submit (0: none) and the fact written before it.
 
-        `client/submitting.json` is attempt 1, `client/submitting-2.json` attempt 2: a number is taken once, by O_EXCL.
+        `client/submitting.json` is attempt 1, `client/submitting-2.json` attempt 2; O_EXCL makes each number unique.
         """
         names = self.files.kinds("client")
         latest = max((int(match[1] or 1) for name in names if (match := _SUBMITTING.match(name))), default=0)
         return latest, self.client(submitting_name(latest)) if latest else {}
 
     def claim(self) -> str | None:
-        """Return the id of the job that took this run, None when none has started."""
+        """Return the id of the job that claimed this run, None when none has started."""
         return self.files.text("claim/job_id", 4096).strip() or None
 
     def job_id(self) -> str | None:
-        """Return the job's id: of the job that took the run, else as submitted, found again or adopted; else None."""
+        """Return the job id: of the job that claimed the run, else as submitted, recovered or adopted; else None."""
         claimed = self.claim()
         if claimed:
             return claimed
@@ -205,17 +205,17 @@ class RunDirectory(NamedDirectory):
 
     @property
     def created(self) -> float:
-        """When the directory was made, in seconds since 1970; from the run id when the fact is missing."""
+        """When the directory was created, in seconds since 1970; from the run id when the fact is missing."""
         return self.known().created
 
     @property
     def note(self) -> str:
-        """What its owner wrote about it."""
+        """The owner's note."""
         return self.record().note
 
     @property
     def tags(self) -> tuple[str, ...]:
-        """Its owner's words to find it by."""
+        """The owner's tags."""
         return self.record().tags
 
     @property
@@ -225,12 +225,12 @@ class RunDirectory(NamedDirectory):
 
     @property
     def study(self) -> StudyPoint | None:
-        """The point of a study that it was made for."""
+        """The point of a study that it was created for."""
         return self.record().study
 
     @property
     def settings(self) -> "dict[str, Scalar]":
-        """What its study varies beside the process count; empty for any other run, and for one without a record."""
+        """What its study varies besides the process count; empty for other runs and for one without a record."""
         point = self.known().study
         return dict(point.settings) if point is not None else {}
 
@@ -262,15 +262,15 @@ def submitting_name(attempt: int) -> str:
 
 
 def file_mode(folder: Path) -> int:
-    """Return the mode for a file in a folder: group and others may read it when they may read the folder."""
+    """Return the mode for a file in a folder: group and others may read it if they may read the folder."""
     return 0o600 | (folder.stat().st_mode & 0o044)
 
 
 def list_ids(folder: Path) -> list[str]:
-    """Return the names of all runs or studies in a folder, newest first; a missing folder has none.
+    """Return the names of all runs or studies in a folder, newest first; none for a missing folder.
 
-    One `scandir`, no `stat`: the kind of an entry comes with the listing on every file system in use. Links of others
-    to what is not theirs are left out. Raises RequestError for a folder that is one, or cannot be read.
+    It needs one `scandir` and no `stat`: file systems in use list the type of an entry. Links of other users to files
+    that are not theirs are left out. Raises RequestError when the folder is such a link or is unreadable.
     """
     if leads_to_others(str(folder)) and os.path.exists(folder):  # noqa: PTH110
         raise RequestError("runs.folder_unreadable", path=folder, what=message("access.link"))
@@ -285,7 +285,7 @@ def list_ids(folder: Path) -> list[str]:
 
 
 def _is_folder(entry: "os.DirEntry[str]") -> bool:
-    """Return whether a name stands for a folder; a link that leads to itself, or where nobody may look, does not."""
+    """Return whether an entry is a folder; False for a link to itself and for an inaccessible target."""
     try:
         return entry.is_dir() and not (entry.is_symlink() and leads_to_others(entry.path))
     except OSError:
@@ -300,9 +300,9 @@ def find_runs(runs_folder: Path) -> list[RunDirectory]:
 
 
 def find_run(text: str, runs_folder: Path) -> RunDirectory:
-    """Return the run that `text` names: any part of its id that no other run's id has, or the path of its directory.
+    """Return the run that `text` names: a unique part of its id, or the path of its directory.
 
-    Raises RequestError: several runs (they are listed), or none (near names are offered).
+    Raises RequestError with the candidates when several match, and with similar names when none does.
     """
     path = Path(text)
     if os.sep in text and "\0" not in text and os.access(path / "request.json", os.R_OK):
@@ -311,10 +311,9 @@ def find_run(text: str, runs_folder: Path) -> RunDirectory:
 
 
 def meant(text: str, names: Sequence[str]) -> list[str]:
-    """Return the ids that a text names: this very one; those that have it as whole parts; those that contain it.
+    """Return the ids that a text names: exactly; else as complete parts; else as a substring.
 
-    What is shorter than SURE letters has to be a whole part: `4p` is no run of two processes whose random letters are
-    `h24ponmd`.
+    A text shorter than SURE must be a complete part: `4p` must not match random characters such as `h24ponmd`.
     """
     text = text.strip().rstrip("/")
     if not text or text in names:
@@ -324,9 +323,9 @@ def meant(text: str, names: Sequence[str]) -> list[str]:
 
 
 def pick(text: str, names: Sequence[str], kind: str, folder: Path) -> str:
-    """Return the one name that `text` means, as `meant` says; `kind` (run, study) chooses the messages.
+    """Return the only name that `text` names according to `meant`; `kind` (run, study) selects the messages.
 
-    Raises RequestError when it means several or none.
+    Raises RequestError when several or none match.
     """
     text = text.strip().rstrip("/")
     matches = meant(text, names)
@@ -346,7 +345,7 @@ def _shown(names: Sequence[str]) -> str:
 
 
 def _near(text: str, names: Iterable[str]) -> list[str]:
-    """Return ids with a part (the recipe, the random letters) that is nearly `text`, newest first."""
+    """Return ids with a part (the recipe, the random characters) similar to `text`, newest first."""
     import difflib
 
     listed = list(names)[:1000]

@@ -1,4 +1,4 @@
-"""Examine an account and a machine before the first job: each finding with its evidence and what to do."""
+"""Check an account and a machine before the first job: findings with evidence and advice."""
 
 import os
 import platform
@@ -30,12 +30,12 @@ SKEW = 5.0
 LONGEST_START = 600.0
 """Seconds that a job may take which says which hosts it runs on."""
 LITTLE_SPACE = 2_000_000_000
-"""Bytes under which a file system counts as nearly full."""
+"""Bytes below which a file system counts as nearly full."""
 
 
 @dataclass(frozen=True)
 class DoctorFinding:
-    """One thing that was looked at."""
+    """The result of one check."""
 
     about: str
     level: str
@@ -46,7 +46,7 @@ class DoctorFinding:
 
 
 def examine(cluster: "Cluster", runs: Path) -> list[DoctorFinding]:
-    """Return what was found out about Python, scheduler, modules, folder, space, GPU driver and clock."""
+    """Return findings about Python, scheduler, modules, folder, space, GPU driver and clock."""
     return [
         _python(),
         _scheduler(cluster),
@@ -89,7 +89,7 @@ def _scheduler(cluster: "Cluster") -> DoctorFinding:
 
 
 def _modules(cluster: "Cluster") -> Iterator[DoctorFinding]:
-    """Run the profile's environment lines in a shell of their own and look at what they say."""
+    """Run the profile's environment lines in a shell of their own and check their output."""
     if not cluster.environment:
         return
     script = "\n".join([*(f'{line} || echo "HK_FAILED $?: "{_quoted(line)}' for line in cluster.environment)])
@@ -116,7 +116,7 @@ def _quoted(text: str) -> str:
 
 
 def _folder(cluster: "Cluster", runs: Path) -> Iterator[DoctorFinding]:
-    """The folder of runs: writable, seen from compute nodes, not full, its server's clock right."""
+    """Check the folder of runs: writable, visible from compute nodes, not full, its server's clock right."""
     existing = next(folder for folder in (runs, *runs.parents) if folder.is_dir())
     probe = existing / f".hackathon-doctor-{os.getpid()}"
     before = time.time()
@@ -145,7 +145,7 @@ def _folder(cluster: "Cluster", runs: Path) -> Iterator[DoctorFinding]:
 
 
 def _quota(runs: Path) -> Iterator[DoctorFinding]:
-    """What `lfs quota` (Lustre) or `quota` says about the user, where they are installed and quotas are on."""
+    """Report the user's quota by `lfs quota` (Lustre) or `quota`, where they are installed and quotas are on."""
     existing = next(folder for folder in (runs, *runs.parents) if folder.is_dir())
     for argv in (["lfs", "quota", "-hq", "-u", str(os.getuid()), str(existing)], ["quota", "-sw"]):
         if shutil.which(argv[0]) is None:
@@ -163,7 +163,7 @@ def _quota(runs: Path) -> Iterator[DoctorFinding]:
 
 
 def _gpu(cluster: "Cluster") -> Iterator[DoctorFinding]:
-    """The GPU driver of this machine; a login node often has none, which says nothing about the compute nodes."""
+    """Check this machine's GPU driver. Login nodes often have none; that shows nothing about the compute nodes."""
     gpus = cluster.node.gpus
     if shutil.which("nvidia-smi") is None:
         if gpus not in (0, "auto"):
@@ -184,7 +184,7 @@ def _gpu(cluster: "Cluster") -> Iterator[DoctorFinding]:
 
 
 def _programs(cluster: "Cluster") -> Iterator[DoctorFinding]:
-    """Launchers and starters that this machine should have; on other machines modules may bring them."""
+    """Check the launchers and starters that this machine should have; elsewhere modules may provide them."""
     needs = {"torchrun": "torchrun", "mpirun": "mpirun", "srun": "srun"}
     starters = {"ssh": "ssh", "pbs_tmrsh": "pbs_tmrsh", "pjrsh": "pjrsh"}
     programs = [needs[name] for name in cluster.launchers if name in needs]
@@ -200,9 +200,9 @@ def _programs(cluster: "Cluster") -> Iterator[DoctorFinding]:
 def start_on_nodes(
     cluster: "Cluster", options: "Options", runs: Path, admit: "Callable[[Request], None]", team: str | None = None,
 ) -> DoctorFinding:  # fmt: skip
-    """Submit a job of seconds that only says which hosts its processes run on, wait for it, and say what it proved.
+    """Submit a short job that prints its processes' hosts, wait for it, and return what it proved.
 
-    `admit` holds it against the budget of its `team` before, and raises where it has to be refused.
+    `admit` checks it against the budget of its `team` first, and raises to refuse it.
     """
     from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Read the events that a run's job wrote."""
+"""Read the events of a run's job."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,20 +11,20 @@ from hackathon.text.json_fields import moment_of, text_of
 Failure = tuple[int, dict[str, Any]]
 """A rank and its last event."""
 KILL = 9
-"""Signal that no process sends itself: it comes from the kernel (out of memory) or from somebody."""
+"""A process rarely sends itself this signal: it comes from the kernel (out of memory) or from a person."""
 AT_ONCE = 10.0
-"""Seconds in which a killed rank's record may come after those of the ranks that failed for its sake."""
+"""Seconds by which a killed rank's record may follow those of ranks that failed because of it."""
 
 
 def job_events(run: Path) -> Iterator[dict[str, Any]]:
-    """Yield the job's events in the order written: started, ranks_started, checkpoint, warned, ended."""
+    """Yield the job's events in file order: started, ranks_started, checkpoint, warned, ended."""
     path = guarded(run)
     inner = f"{path.inner}/events/job.jsonl".lstrip("/")
     yield from objects((path.folder.read(inner, LARGEST) or b"").split(b"\n"))
 
 
 def rank_events(run: Path) -> dict[int, list[dict[str, Any]]]:
-    """Return rank → its events; files with other names and torn lines are passed over."""
+    """Return rank → its events; files with other names and incomplete lines are skipped."""
     by_rank = {}
     for path in (guarded(run) / "events").glob("rank-*.jsonl"):
         number = path.stem.removeprefix("rank-")
@@ -34,7 +34,7 @@ def rank_events(run: Path) -> dict[int, list[dict[str, Any]]]:
 
 
 def hosts(run: Path, attempt: int) -> tuple[str, ...]:
-    """Return the hosts on which ranks of an attempt began, in the order of ranks; the job's own host without ranks."""
+    """Return the hosts of an attempt's ranks, by rank; the job's own host without ranks."""
     listed = [
         str(event["host"])
         for events in rank_events(run).values()
@@ -49,10 +49,10 @@ def hosts(run: Path, attempt: int) -> tuple[str, ...]:
 
 
 def first_failure(run: Path, attempt: int) -> Failure | None:
-    """Return (rank, its `ended` event) of the rank that failed first in an attempt of a job that is over.
+    """Return (rank, its `ended` event) of the first rank to fail in an attempt of a finished job, else None.
 
-    When all that failed had been told to end, a rank that vanished without a word was the first: it was killed with its
-    shell, or its node. It comes with its `started` event and the exit code None. None when no rank failed.
+    If all failed ranks had been asked to stop, a rank without an `ended` event was the first: it was killed with its
+    shell or its node. Its `started` event is returned, and its exit code is None.
     """
     by_itself: list[Failure] = []
     ended_on_order: list[Failure] = []
@@ -66,7 +66,7 @@ def first_failure(run: Path, attempt: int) -> Failure | None:
             vanished.append((rank, {**kinds["started"], "exit_code": None, "signal": None}))
     if by_itself:
         first = min(by_itself, key=_moment)
-        # others may see the end of a killed rank before its own shell does
+        # other ranks may notice the end of a killed rank before its own shell does
         killed = [failure for failure in by_itself if failure[1].get("signal") == KILL]
         return min(
             (failure for failure in killed if _moment(failure) - _moment(first) < AT_ONCE), key=_moment, default=first

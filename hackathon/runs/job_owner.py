@@ -1,9 +1,9 @@
-"""Whether a job that the scheduler shows is the run's own: a run's files can name anybody's job.
+"""Check that a job is the run's own: a run's files can name anybody's job.
 
-The run's folder belongs to an account, and only that account's files are read there. So the job must belong to it, too,
-and have the name that the run's jobs have. What is told apart from another's job: a name with something before or
-behind it (a site's submission hook), a name that a table cuts, another name than the toolkit's (a script that was
-submitted by hand, or renamed by its owner), and schedulers that tell neither name nor owner.
+Only files of the run folder's owner are read. So the job must belong to the same account and have the name of the run's
+jobs. Not treated as another's job: a name with a prefix or suffix (a site's submission hook), a truncated name in a
+table, a name that this toolkit did not choose (a script submitted by hand, or renamed by its owner), and schedulers
+that report neither name nor owner.
 """
 
 import os
@@ -18,20 +18,19 @@ from hackathon.text.json_fields import mapping_of, text_of
 from hackathon.text.printable import printable
 
 OWN, UNTOLD, RENAMED, OTHER_RUN, OTHER_OWNER = "own", "untold", "renamed", "other_run", "other_owner"
-"""The run's own job; the scheduler does not tell enough; the owner's, under a name that no run gave it; the job of
-another run of the owner; another account's job."""
+"""The run's own job; too little is known; the owner's job under another name; another run's; another account's."""
 UNNAMED = "unnamed"
-"""In place of UNTOLD for an account's entry: no owner is told, and no job of the run has such a name."""
+"""Replaces UNTOLD for an accounting entry without an owner whose name is not that of a job of the run."""
 FOREIGN = frozenset({OTHER_RUN, OTHER_OWNER})
 _NOBODY = 65534
-"""The owner that a file server shows for accounts that it does not tell apart."""
+"""The owner that a file server reports for accounts that it cannot tell apart."""
 _OURS = re.compile(r"hk-[a-z2-7]{8}(?![a-z2-7])")
 _SHORTEST = 8
-"""Letters of a name that must be left of it where a table cuts names."""
+"""Characters that must remain of a name that a table truncates."""
 
 
 def whose(run: RunDirectory, job: JobState) -> str:
-    """Return one of the words above for what the scheduler says about the job that a run's files name."""
+    """Return one of the words above for the scheduler's report on the job in a run's files."""
     own = belongs(job, run.path.stat().st_uid)
     if own is False:
         return OTHER_OWNER
@@ -42,7 +41,7 @@ def whose(run: RunDirectory, job: JobState) -> str:
 
 
 def whose_charge(run: RunDirectory, charge: Charge) -> tuple[str, str]:
-    """Return one of the words above for an entry of the scheduler's accounts, and its owner, else its name.
+    """Return one of the words above for an accounting entry, and the entry's owner, else its name.
 
     Raises OSError when the run is gone.
     """
@@ -54,14 +53,14 @@ def whose_charge(run: RunDirectory, charge: Charge) -> tuple[str, str]:
 
 
 def account_name(uid: int) -> str:
-    """Return the name of an account, its number where the machine knows no name."""
+    """Return the name of an account, or its number if the machine has no name for it."""
     with suppress(KeyError):
         return pwd.getpwuid(uid).pw_name
     return str(uid)
 
 
 def shown_owner(job: JobState) -> str:
-    """Return the account of a job by name."""
+    """Return the name of a job's account."""
     return account_name(int(job.owner)) if _is_number(job.owner) else printable(job.owner)
 
 
@@ -70,7 +69,7 @@ def _is_number(owner: str) -> bool:
 
 
 def belongs(job: JobState, uid: int) -> bool | None:
-    """Return whether a job belongs to an account, None where that is not known."""
+    """Return whether a job belongs to an account, None when that is unknown."""
     if not job.owner or (uid == _NOBODY and os.geteuid() != _NOBODY):
         return None
     if _is_number(job.owner):
@@ -80,16 +79,16 @@ def belongs(job: JobState, uid: int) -> bool | None:
     except (KeyError, ValueError):
         pass
     try:
-        # an account that this machine does not know is another one than that of the run, which it knows
+        # the run's account has a name on this machine, so an unknown account is another one
         return pwd.getpwuid(uid).pw_name == job.owner
     except KeyError:
         return None
 
 
 def is_named(run: RunDirectory, job_name: str) -> bool | None:
-    """Return whether a name is one that the run's job has, None where there is none.
+    """Return whether a name is that of the run's job, None without a name.
 
-    A run that was renamed has the name that it was submitted with, an adopted one that of the job at that time.
+    A renamed run's job has the name under which it was submitted; an adopted job has its name at adoption.
     """
     if not job_name:
         return None

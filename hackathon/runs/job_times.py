@@ -1,4 +1,4 @@
-"""Read from a run's files when its job held nodes, for `runs.lives` to make the lives from."""
+"""Read from a run's files when its job held nodes; `runs.lives` computes the lives."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -19,7 +19,7 @@ from hackathon.text.numbers import finite, integer
 
 
 def use_of(run: RunDirectory, now: float) -> RunUse:
-    """Return what a run used as its own folder tells it.
+    """Return what a run used, according to its folder.
 
     Nothing is written and no scheduler is asked. Raises RequestError (no readable record) and OSError.
     """
@@ -30,7 +30,7 @@ def use_of(run: RunDirectory, now: float) -> RunUse:
 
 
 def use_by(run: RunDirectory, state: RunStatus, memory: Mapping[str, Any] | None = None) -> RunUse:
-    """Return what a run in this state used; `memory`: what its scheduler said last, where that is not in its folder.
+    """Return what a run in this state used; `memory`: the scheduler's last answer, when it is not in the folder.
 
     Raises RequestError (no readable record) and OSError.
     """
@@ -44,7 +44,7 @@ def use_by(run: RunDirectory, state: RunStatus, memory: Mapping[str, Any] | None
             state = replace(state, state=SUCCEEDED, t_started=job.start, t_ended=job.end)
     nodes, gpus, odd = _size(record, state)
     if record.inside_allocation:
-        nodes = gpus = 0  # the allocation is what is held and paid for
+        nodes = gpus = 0  # the enclosing allocation is charged, not its parts
     attempts = _attempts(run, state)
     return RunUse(
         id=run.id,
@@ -72,11 +72,11 @@ def use_by(run: RunDirectory, state: RunStatus, memory: Mapping[str, Any] | None
 
 
 def with_account(use: RunUse, run: RunDirectory, account: JobAccounting) -> RunUse:
-    """Return the use with the scheduler's account, which is asked for again while one of its charges goes on.
+    """Return the use with the scheduler's accounting, which is asked again while one of its charges is running.
 
-    Charges of a job that is not the run's are passed over, with a doubt: its files can name anybody's. Those that ended
-    before there was the run are passed over silently: numbers of jobs begin anew when a site's database does. A run may
-    have adopted the job of another one. Raises OSError when the run is gone.
+    Charges of other jobs are skipped, with a doubt: a run's files can name anybody's job. Charges that ended before the
+    run was created are skipped silently: job numbers restart with a site's database. (A run may have adopted another
+    run's job.) Raises OSError when the run is gone.
     """
     foreign = NOT_THE_RUNS - {OTHER_RUN} if use.adopted else NOT_THE_RUNS
     judged = [(charge, *whose_charge(run, charge)) for charge in account.charges]
@@ -93,23 +93,23 @@ def with_account(use: RunUse, run: RunDirectory, account: JobAccounting) -> RunU
 
 
 def with_account_of(use: RunUse, before: RunUse) -> RunUse:
-    """Return a use that was read again with the scheduler's account that was known of the same attempts."""
+    """Return a newly read use with the known accounting of the same attempts."""
     if not before.asked or not use.closed or use.attempts != before.attempts:
         return use
     return replace(use, account=before.account, asked=True, doubt=before.doubt)
 
 
 def with_missed_of(use: RunUse, before: RunUse) -> RunUse:
-    """Return a use that was read without asking with what was known before: its scheduler missed the job.
+    """Return a use that was read without asking, with the earlier fact that the scheduler missed its job.
 
-    Who may not write in a run keeps that in the index.
+    Users who may not write in a run keep that fact in the index.
     """
     missed_before = before.state == LOST and before.missed is not None and before.attempts == use.attempts
     return replace(use, state=LOST, missed=before.missed) if missed_before and use.state == RUNNING else use
 
 
 def _open_state(run: RunDirectory, now: float) -> RunStatus:
-    """Return the state of a run that is not sealed; why one has failed is not looked for."""
+    """Return the state of a run that is not sealed, without searching the cause of a failure."""
     markers = read_markers(run)
     if markers.ended is None or (markers.exit_code != 0 and run.client("seen").get("state") in (QUEUED, HELD)):
         return status([run], ask=False, now=now, write=False)[0]
@@ -120,7 +120,7 @@ def _open_state(run: RunDirectory, now: float) -> RunStatus:
 
 
 def _attempts(run: RunDirectory, state: RunStatus) -> tuple[tuple[float, float | None], ...]:
-    """Return (started, ended) of every attempt, the latest one as the state has it; none of a job that never began."""
+    """Return (started, ended) of every attempt, the latest one by the state; empty if the job never began."""
     attempts = [] if state.sealed and state.attempt == 1 else _in_events(run)
     started = moment_of(state.t_started) or (attempts[-1][0] if attempts else None)
     if started is None:
@@ -130,7 +130,7 @@ def _attempts(run: RunDirectory, state: RunStatus) -> tuple[tuple[float, float |
 
 
 def _in_events(run: RunDirectory) -> list[tuple[float, float | None]]:
-    """Return (started, ended) of every attempt in the job's events, in their order."""
+    """Return (started, ended) of every attempt in the job's events, in order."""
     attempts: dict[int, tuple[float, float | None]] = {}
     for event in job_events(run.path):
         kind, attempt, moment = event.get("event"), integer(event.get("attempt", 1)), moment_of(event.get("t"))
@@ -144,7 +144,7 @@ def _in_events(run: RunDirectory) -> list[tuple[float, float | None]]:
 
 
 def _said(answer: Mapping[str, Any], state: RunStatus) -> tuple[float, float] | None:
-    """Return start and end of the latest attempt in the scheduler's words, where it was asked after the end."""
+    """Return start and end of the latest attempt by the scheduler's answer after the end."""
     job = job_state(dict(answer))
     if job is None or job.state in OPEN_STATES or state.state not in ENDED:
         return None
@@ -161,9 +161,9 @@ def _missed(answer: Mapping[str, Any], state: RunStatus, started: float) -> floa
 
 
 def _size(record: RunRecord, state: RunStatus) -> tuple[int, int, bool]:
-    """Return nodes, GPUs of a node, and whether the record cannot be true: then the hosts count that are known.
+    """Return nodes, GPUs per node, and whether the record is impossible: then the known hosts count.
 
-    A job that was adopted while it waited had no hosts then.
+    A job that was adopted while it waited had no hosts yet.
     """
     nodes, gpus = record.nodes, record.gpus_per_node
     if record.adopted is not None:

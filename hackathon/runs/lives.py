@@ -1,11 +1,11 @@
-"""When a run's job held its nodes: the lives of the job, by its own markers or by the scheduler's account.
+"""Compute when a run's job held its nodes: the lives of the job, by its events or by the scheduler's accounting.
 
-The job script writes `started` as its first act and `ended` as its last: on Slurm the two are within a second of what
-accounting says. Without `ended` (SIGKILL, a dead node) the scheduler's word counts, where it was ever asked; else the
-end is not known, and the life counts to where it can have ended at the latest.
+The job script writes `started` first and `ended` last: on Slurm both are within a second of the accounting. Without
+`ended` (SIGKILL, a dead node) the scheduler's answer counts, if there is one. Otherwise the end is unknown, and the
+life counts until its latest possible end.
 
-`RunUse` holds the facts, which change only with the run's files; `RunUse.held` makes the lives from them, the one place
-where the hours of a run come from.
+`RunUse` holds the facts, which change only with the run's files. `RunUse.held` computes the lives from them; all hours
+of a run come from it.
 """
 
 import math
@@ -24,19 +24,18 @@ if TYPE_CHECKING:
     from hackathon.config.cluster import Cluster
 
 SCHEDULER, MARKERS, LIMIT = "scheduler", "markers", "limit"
-"""Where a life's length is from; LIMIT: its end is not known, it counts to the latest that is possible."""
+"""Source of a life's length; LIMIT: the end is unknown, and the latest possible one counts."""
 BASES = (SCHEDULER, MARKERS, LIMIT)
 NOT_THE_RUNS = FOREIGN | {UNNAMED}
 """Words of `runs.job_owner` for charges that do not count for a run."""
 GOING, NO_END, UNCLEAR = "running", "no_end", "unclear"
-"""Runs that go on; whose end nobody saw (LOST, or silent beyond the walltime); of which it is not known whether a job
-came of them (UNCERTAIN)."""
+"""Running; ended without a record (LOST, or silent beyond the walltime); possibly never submitted (UNCERTAIN)."""
 MOST_NODES, MOST_GPUS = 100_000, 64
-"""Nodes of a job, GPUs of a node: no machine has more, and a record that says so is wrong."""
+"""Limits on the nodes of a job and the GPUs of a node: a record beyond them is wrong."""
 LONGEST = 400 * 86400.0
-"""Seconds that a job can take where no walltime is known."""
+"""Seconds that a job can take without a known walltime."""
 OVER = 3600.0
-"""Seconds beyond the walltime that a scheduler may leave a job; markers that are farther apart had another clock."""
+"""Seconds beyond the walltime that a scheduler may allow; events farther apart come from different clocks."""
 SILENT = 600.0
 """Seconds after its walltime in which a job without `ended` may still be ending."""
 
@@ -48,12 +47,12 @@ class Life:
     start: float
     """Seconds since 1970."""
     end: float
-    """The same; of a life that goes on: the time of looking."""
+    """Seconds since 1970; for a running job, the current time."""
     seconds: float
-    """How long nodes were held; less than end − start when it was suspended."""
+    """How long nodes were held; less than end − start when the job was suspended."""
     nodes: int
     gpus: int | None
-    """Of all nodes together, where the scheduler accounts for them; None: as many as the run was given."""
+    """On all nodes together, by the scheduler's accounting; None: as many as the run was given."""
     basis: str
     """One of BASES."""
 
@@ -66,9 +65,9 @@ class Held:
     state: str = ""
     """GOING, NO_END, UNCLEAR, or empty."""
     waiting: bool = False
-    """Whether the job is in the queue, or may be."""
+    """Whether the job is or may be in the queue."""
     odd: str = ""
-    """What of its record cannot be true: clock, long, nodes; empty for nothing."""
+    """What is impossible in its record: clock, long, nodes; empty for nothing."""
 
     @property
     def seconds(self) -> float:
@@ -76,7 +75,7 @@ class Held:
         return math.fsum(life.seconds for life in self.lives)
 
     def still(self, walltime: int) -> float:
-        """Return the seconds that the job can still take at most, from the time of looking on."""
+        """Return the seconds for which the job can still run at most."""
         if self.waiting:
             return float(walltime)
         if self.state != GOING or not self.lives:
@@ -86,54 +85,54 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class RunUse:
-    """The facts from which the lives of a run's job are made."""
+    """The facts from which the lives of a run's job are computed."""
 
     id: str
     cluster: str
     scheduler: str
     job_id: str
     team: str
-    """The team that its record names."""
+    """The team in its record."""
     user: int
     """Owner of the folder (uid)."""
     nodes: int
     gpus_per_node: int
     gpus_wanted: int
-    """GPUs of a node that its ranks use."""
+    """GPUs per node that its ranks use."""
     walltime: int
-    """Seconds; 0 is not known."""
+    """Seconds; 0 means unknown."""
     created: float
     queue: str = ""
     adopted: bool = False
     removed: bool = False
-    """It was cleaned up: only its record and its times are left."""
+    """It was deleted by a clean-up: only its record and its times remain."""
     state: str = CREATED
     """One of runs.states.STATES."""
     sealed: bool = False
     attempts: tuple[tuple[float, float | None], ...] = ()
-    """(started, ended) of each attempt by the job's markers or the seal; the latest one last."""
+    """(started, ended) of each attempt by the job's events or the seal; the latest one last."""
     said: tuple[float, float] | None = None
-    """Start and end of the latest attempt in the scheduler's words, where it was asked after the end."""
+    """Start and end of the latest attempt by the scheduler, if it was asked after the end."""
     missed: float | None = None
     """When the scheduler first missed the job of the latest attempt, or had it in the queue again."""
     waiting: bool = False
     size_odd: bool = False
-    """Whether the record's number of nodes or GPUs cannot be true."""
+    """Whether the record's number of nodes or GPUs is impossible."""
     account: JobAccounting | None = None
-    """The scheduler's account, in place of the markers."""
+    """The scheduler's accounting, which replaces the events."""
     asked: bool = False
-    """Whether the scheduler's account is known for good."""
+    """Whether the scheduler's accounting is final."""
     doubt: tuple[str, str] | None = None
     """Why its job may not be its own (a word of runs.job_owner), and that job's owner or name."""
 
     @property
     def closed(self) -> bool:
-        """Whether nothing here can change any more, unless the job is requeued: then its events change."""
+        """Whether the use is final unless the job is requeued, which changes its events."""
         ended = bool(self.attempts) and self.attempts[-1][1] is not None and not self.waiting
         return self.sealed or (ended and self.state != UNCERTAIN)
 
     def held(self, now: float) -> Held:
-        """Return the lives until `now` (seconds since 1970): by the scheduler's account where it is known."""
+        """Return the lives until `now` (seconds since 1970), by the scheduler's accounting if it is known."""
         by_markers = self._by_markers(now)
         return by_markers if self.account is None else self._by_account(self.account, by_markers, now)
 
@@ -163,15 +162,14 @@ class RunUse:
             add(started, started + running_seconds(started, now, float(self.walltime)), MARKERS)
             state = GOING
         else:
-            # nobody saw the end: it came before the scheduler missed the job or had it in the queue again, and its
-            # walltime
+            # the end is not recorded: it came before the scheduler missed or requeued the job, and within its walltime
             limits = [limit for limit in (self.missed, now) if limit is not None and limit >= started]
             add(started, min([*limits, started + self.walltime] if self.walltime else limits, default=started), LIMIT)
             state = "" if self.state in ENDED else NO_END
         return Held(tuple(lives), state, self.waiting, odd)
 
     def _by_account(self, account: JobAccounting, by_markers: Held, now: float) -> Held:
-        """Return the lives by the account; those that it no longer has stay as the markers have them."""
+        """Return the lives by the accounting; lives that it no longer lists stay as in the events."""
         charges, before = account.charges, by_markers.lives
         lives = [] if account.whole else list(before[: -len(charges)] if charges else before)
         going = False
@@ -190,12 +188,12 @@ class RunUse:
 
 
 def gpus_of(use: RunUse, life: Life, profile: "Cluster | None") -> int:
-    """Return the GPUs of all nodes that a life held; an adopted job has no request that would say more."""
+    """Return the GPUs of all nodes that a life held; an adopted job has no request with more information."""
     return still_gpus(use, profile) * life.nodes if life.gpus is None else life.gpus
 
 
 def still_gpus(use: RunUse, profile: "Cluster | None") -> int:
-    """Return the GPUs of each node that a run's job was given, or waits for."""
+    """Return the GPUs per node that a run's job was given or waits for."""
     if not use.adopted:
         return gpus_given(use.gpus_per_node, use.gpus_wanted, profile, queue=use.queue or None, nodes=use.nodes)
     if profile is None or not known_dialect(profile).whole_nodes or not isinstance(profile.node.gpus, int):
@@ -204,11 +202,11 @@ def still_gpus(use: RunUse, profile: "Cluster | None") -> int:
 
 
 def counted_twice(uses: Iterable[tuple[str, RunUse]]) -> dict[str, str]:
-    """Return key of a run → the id of the run that its job is counted for already.
+    """Return key of a run → the id of the run that already counts its job.
 
-    `uses`: (key, use) of all runs that are counted together. A job that was adopted counts once: for the run that
-    submitted it, else for the first of those that took it up. So does a job that two runs of an account name for the
-    same time; numbers of jobs begin anew, and no account can hide a run of another one by naming its job.
+    `uses`: (key, use) of all runs that are counted together. An adopted job counts once: for the run that submitted it,
+    else for the first run that adopted it. A job that two runs of one account name for the same time counts once, too.
+    Job numbers restart, and no account can hide another one's run by naming its job.
     """
     jobs: dict[tuple[str, str, str], list[tuple[str, RunUse]]] = {}
     for key, use in uses:
@@ -227,7 +225,7 @@ def counted_twice(uses: Iterable[tuple[str, RunUse]]) -> dict[str, str]:
 
 
 def _is_same(use: RunUse, other: RunUse) -> bool:
-    """Return whether two runs that name one job are of one account and held nodes at the same time."""
+    """Return whether two runs with the same job id have one owner and held nodes at the same time."""
     spans = [(begin, math.inf if end is None else end) for begin, end in _spans(other)]
     return use.user == other.user and any(
         begin < until and since < (math.inf if end is None else end)
@@ -242,7 +240,7 @@ def _spans(use: RunUse) -> Sequence[tuple[float, float | None]]:
 
 
 def scheduled(uses: Sequence[RunUse]) -> dict[tuple[str, str], list[int]]:
-    """Return (scheduler, cluster) → positions of the runs whose jobs a scheduler can be asked about."""
+    """Return (scheduler, cluster) → positions of the runs whose jobs a scheduler can report on."""
     positions: dict[tuple[str, str], list[int]] = {}
     for position, use in enumerate(uses):
         if use.job_id and use.scheduler and not use.job_id.startswith("by-hand."):
@@ -251,12 +249,12 @@ def scheduled(uses: Sequence[RunUse]) -> dict[tuple[str, str], list[int]]:
 
 
 def _latest(begin: float, after: float, walltime: int) -> float:
-    """Return where an attempt without `ended` can have ended at the latest: before the next one, and its walltime."""
+    """Return the latest possible end of an attempt without `ended`: the next attempt, or its walltime."""
     return min(after, begin + walltime) if walltime else after
 
 
 def _length(start: float, end: float, walltime: int, now: float) -> tuple[float, str]:
-    """Return the seconds of a life, and what cannot be true of it: `clock` or `long`."""
+    """Return the seconds of a life, and what is impossible in it: `clock` or `long`."""
     if end < start or start > now + OVER:
         return 0.0, "clock"
     seconds = end - start

@@ -1,4 +1,4 @@
-"""What a run's own directory says about its state, read in as few files as will do."""
+"""Read from a run's directory what decides its state, in as few file accesses as possible."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,32 +12,32 @@ from hackathon.text.numbers import integer, number
 
 @dataclass(frozen=True)
 class Markers:
-    """Facts of one run directory. Times are seconds since 1970."""
+    """State facts of a run directory. Times are seconds since 1970."""
 
     created: float | None = None
     submitting: float | None = None
     """When the latest attempt to submit began; None before the first."""
     submitted: float | None = None
-    """When the job's id was written down."""
+    """When the job's id was stored."""
     refused: str | None = None
-    """What the scheduler said when it refused the latest attempt."""
+    """The scheduler's message when it refused the latest attempt."""
     cancelled: float | None = None
-    """When its owner told it to end."""
+    """When the owner requested its cancellation."""
     after: bool = False
     """It waits for another run: `client/after.json`."""
     adopted: bool = False
-    """The job was submitted by hand and writes no markers."""
+    """The job was submitted by hand and writes no events."""
     job_id: str | None = None
     by_hand: bool = False
-    """The script was started without a scheduler, so nobody can be asked."""
+    """The script was started without a scheduler, so no scheduler can be asked."""
     claimed: bool = False
-    """A job took the run."""
+    """A job claimed the run."""
     attempt: int = 1
-    """The latest attempt: a requeue raises it."""
+    """The latest attempt; each requeue adds one."""
     started: float | None = None
     """When the latest attempt began."""
     deadline: float | None = None
-    """When the latest attempt's walltime ends, as its script reckoned."""
+    """When the latest attempt reaches its walltime, by its script's clock."""
     ended: float | None = None
     """When the latest attempt ended; None while it runs and after a SIGKILL."""
     exit_code: int | None = None
@@ -46,12 +46,12 @@ class Markers:
 
     @property
     def stage(self) -> int:
-        """How far the job has come: grows with every attempt that begins, and with its end."""
+        """Progress of the job: grows with every attempt that begins, and with its end."""
         return 3 * self.attempt + (2 if self.ended is not None else 1 if self.started is not None else 0)
 
 
 def read_markers(run: RunDirectory) -> Markers:
-    """Return a run's markers: one look at `client/`, and only those files that are there."""
+    """Return a run's state facts: list `client/` once, and read only the files that exist."""
     present = run.files.kinds("client")
 
     def fact(name: str) -> dict[str, Any]:
@@ -79,7 +79,7 @@ def read_markers(run: RunDirectory) -> Markers:
 
 
 def _from_events(run: Path) -> dict[str, Any]:
-    """Return the latest attempt's part of the markers. `ended` of an attempt is void once a later one began."""
+    """Return the facts of the latest attempt from the events. A later attempt makes an `ended` invalid."""
     facts: dict[str, Any] = {}
     for event in job_events(run):
         kind, attempt = event.get("event"), integer(event.get("attempt", 1))
@@ -99,6 +99,6 @@ def _from_events(run: Path) -> dict[str, Any]:
 
 
 def read_final(run: RunDirectory) -> dict[str, Any] | None:
-    """Return the seal `final.json` of a finished run, None while it has none."""
+    """Return the seal `final.json` of a finished run, None without one."""
     value = run.files.value("final.json", LARGEST, "surrogateescape")
     return value if isinstance(value, dict) and "state" in value else None

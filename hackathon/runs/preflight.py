@@ -1,4 +1,4 @@
-"""The job that looks at the nodes before the real one: `submit --preflight`, `scale --preflight`."""
+"""The job that checks the nodes before the real one: `submit --preflight`, `scale --preflight`."""
 
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
@@ -9,13 +9,13 @@ if TYPE_CHECKING:
 
 RECIPE = "preflight"
 WALLTIME = 300
-"""Seconds, or the real job's where that is shorter: the checks take seconds, and a short job finds a place sooner."""
+"""Seconds, or the real job's walltime if that is shorter. The checks take seconds, and short jobs start earlier."""
 
 
 def preflight_request(request: "Request", sources: "Sources") -> "Request":
-    """Return the request of the preflight: the real job's in all that decides where and how it runs.
+    """Return the request of the preflight; it equals the real job's in everything that decides where and how it runs.
 
-    Its parameters are told what the cluster's profile says of GPUs and network. Raises RequestError as `check` does.
+    Its parameters contain the cluster profile's GPUs and network. Raises the errors of `check`.
     """
     from hackathon.config.load import load_recipe, shared_files
     from hackathon.jobs.check import check
@@ -39,7 +39,7 @@ def preflight_request(request: "Request", sources: "Sources") -> "Request":
         stop_before=min(request.stop_before, walltime // 5),
         command=("python", recipe.entry, *option_words(values.values)),
         parameters=values.values,
-        # copying data to the nodes' own disks may take longer than this job has, and it does not look at them
+        # staging data may take longer than this job has, and the checks do not need it
         variables={name: value for name, value in request.variables.items() if name != "HK_STAGE"},
         metric=recipe.metric,
         metrics={name: asdict(metric) for name, metric in recipe.metrics.items()},

@@ -1,4 +1,4 @@
-"""The small jobs of `hackathon ready`: which runs they are, and which run is meant where none is named."""
+"""The small jobs of `hackathon ready`: recognise them, and choose the default run among others."""
 
 from collections.abc import Sequence
 
@@ -6,6 +6,9 @@ from hackathon.runs.directory import RunDirectory
 
 
 def newest(runs: Sequence[RunDirectory]) -> RunDirectory | None:
-    """Return the first of runs, newest first, that is a team's work; a small job only where there is nothing else."""
-    # a broken run is somebody's work
+    """Return the newest run that is a team's work, or a small job if there is nothing else.
+
+    `runs`: newest first.
+    """
+    # a broken run counts as a team's work
     return next((run for run in runs if not run.known().probe), next(iter(runs), None))

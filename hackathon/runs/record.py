@@ -1,7 +1,7 @@
-"""The record of a run: what was decided when it was made, read once from its files into typed fields.
+"""The record of a run: the decisions at its creation, read once from its files into typed fields.
 
-`request.json`, `client/created.json` and `client/adopted.json` are written before the run directory has its name and
-never change. What happens later (job id, state, times, numbers) is not part of the record.
+`request.json`, `client/created.json` and `client/adopted.json` are written before the run directory gets its name and
+never change. Later facts (job id, state, times, numbers) are not part of the record.
 """
 
 import math
@@ -22,7 +22,7 @@ from hackathon.text.numbers import finite
 REHEARSAL_TAG, SPEEDUP_TAG = "try", "speedup"
 """Tags of the runs of `hackathon try` and of `hackathon speedup`."""
 NO_RESULTS = frozenset({REHEARSAL_TAG, SPEEDUP_TAG})
-"""Tags of runs that were ended before their end, or that hold many short starts: their numbers are no results."""
+"""Tags of runs that were stopped early or contain many short starts: their numbers are not results."""
 PROBE_TAG, PROBE_PROGRAM = "ready", "hackathon_ready.py"
 """Tag and program of the small job of `hackathon ready`."""
 MOST_TAGS = 1000
@@ -38,17 +38,17 @@ class RecordedCheck:
 
     @classmethod
     def from_json(cls, value: object) -> "RecordedCheck | None":
-        """Return a check from its JSON object; None for anything else and for one that names no metric."""
+        """Return a check from its JSON object; None for other values and without a metric."""
         if not isinstance(value, Mapping) or not text_of(value.get("metric")):
             return None
         return cls(text_of(value["metric"]), finite(value.get("at_least")), finite(value.get("at_most")))
 
     def to_json(self) -> dict[str, Any]:
-        """Return `{"metric", "at_least", "at_most"}`; a bound that is not set is None."""
+        """Return `{"metric", "at_least", "at_most"}`; an unset bound is None."""
         return {"metric": self.metric, "at_least": self.at_least, "at_most": self.at_most}
 
     def passes(self, value: float | None) -> bool | None:
-        """Return whether a number passes; None without a number, which is no pass and no failure. NaN never passes."""
+        """Return whether a number passes; None without a number (neither passed nor failed). NaN never passes."""
         if value is None:
             return None
         over = self.at_least is None or value >= self.at_least
@@ -58,52 +58,52 @@ class RecordedCheck:
 
 @dataclass(frozen=True, slots=True)
 class StudyPoint:
-    """The point of a study that a run was made for."""
+    """The point of a study that a run was created for."""
 
     id: str
-    """Of the study."""
+    """Id of the study."""
     processes: int = 0
     repeat: int = 0
-    """From 1; 0 is not known."""
+    """From 1; 0 means unknown."""
     key: str = ""
-    """What tells it from the other points where more than the process count varies."""
+    """Distinguishes the point if more than the process count varies."""
     settings: dict[str, Scalar] = field(default_factory=dict, hash=False)
-    """What varies beside the process count."""
+    """What varies besides the process count."""
 
 
 @dataclass(frozen=True, slots=True)
 class Adopted:
-    """A job that was submitted by hand, as it was when the toolkit took it over."""
+    """A job that was submitted by hand, as it was when the toolkit adopted it."""
 
     job_id: str = ""
     directory: str = ""
-    """The folder that the job ran in; empty when it is not known."""
+    """The folder that the job ran in; empty when it is unknown."""
     t: float | None = None
-    """When it began as far as that was known, else when it was taken over; seconds since 1970."""
+    """When it began, if known, else when it was adopted; seconds since 1970."""
     job: Mapping[str, Any] = field(default_factory=dict)
-    """What the scheduler said of it then (fields of `schedulers.base.JobState`)."""
+    """The scheduler's report at that time (fields of `schedulers.base.JobState`)."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunRecord:
-    """One run as it was made. Missing and odd fields have the value that says "not known": empty text, 0, None, {}."""
+    """A run as it was created. Missing and invalid fields have the value for "unknown": empty text, 0, None, {}."""
 
     id: str
     path: Path
     readable: bool = False
-    """Whether `request.json` is there and holds an object; else nearly all fields are empty."""
+    """Whether `request.json` exists and holds an object; else nearly all fields are empty."""
     name: str = ""
-    """Of the recipe or the project."""
+    """Name of the recipe or the project."""
     newer: int = 0
-    """The version of its `request.json` if this toolkit is too old to read it, else 0; it is not readable then."""
+    """The version of `request.json` if this toolkit is too old to read it, else 0; such a record is not readable."""
     recipe: str = ""
-    """Empty for own code."""
+    """Empty for the user's own code."""
     framework: str = ""
     team: str = ""
     cluster: str = ""
     scheduler: str = ""
     dialect: Mapping[str, Any] = field(default_factory=dict)
-    """How the scheduler wanted to be asked on that day (schedulers.dialect.Dialect.of reads it)."""
+    """How the scheduler was used at that time (read by schedulers.dialect.Dialect.of)."""
     queue: str = ""
     group: str = ""
     reservation: str = ""
@@ -111,12 +111,12 @@ class RunRecord:
     processes: int = 0
     processes_per_node: int = 0
     threads: int = 0
-    """Of a process."""
+    """Threads per process."""
     gpus_per_node: int = 0
     gpus_per_process: int = 1
-    """GPUs of a rank."""
+    """GPUs per rank."""
     walltime: int = 0
-    """Seconds asked for; 0 is not known."""
+    """Requested seconds; 0 means unknown."""
     launcher: str = ""
     """Empty for an adopted job."""
     starter: str = ""
@@ -127,14 +127,14 @@ class RunRecord:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     metric: str = DEFAULT_METRIC
     metrics: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """Name → declared metric (fields of config.recipe.Metric), as the project has it now (`jobs.measured`)."""
+    """Name → declared metric (fields of config.recipe.Metric), as in the current project (`jobs.measured`)."""
     metrics_from: str = RUN
-    """`project` where project.yaml names others than the request, else `run`."""
+    """`project` when project.yaml declares other metrics than the request, else `run`."""
     check: RecordedCheck | None = None
     data: tuple[Mapping[str, Any], ...] = ()
     """Data sets (fields of config.recipe.Data)."""
     python_environment: Mapping[str, Any] = field(default_factory=dict)
-    """Of an environment that `hackathon env create` built, else empty."""
+    """Details of an environment built by `hackathon env create`, else empty."""
     source: str = ""
     """The folder that the program was copied from, or ran in (`in_place`)."""
     in_place: bool = False
@@ -144,31 +144,31 @@ class RunRecord:
     """The id of the run that it follows or repeats."""
     study: StudyPoint | None = None
     chain: tuple[str, ...] = ()
-    """The ids of all segments when the run is one of a chain."""
+    """The ids of all segments of its chain, if any."""
     toolkit_version: str = ""
     created: float = 0.0
-    """Seconds since 1970; from the run id where the fact is missing, else 0."""
+    """Seconds since 1970; from the run id if the fact is missing, else 0."""
     user: str = ""
-    """Account that made it."""
+    """Account that created it."""
     host: str = ""
-    """Machine that it was made on."""
+    """Machine on which it was created."""
     adopted: Adopted | None = None
     raw: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
-    """`request.json` as it lies there: for showing it whole and for resolving it again, not for reading fields."""
+    """The content of `request.json`: to display it and to resolve it again, not for reading fields."""
 
     @property
     def gpus(self) -> int:
-        """GPUs of all its nodes; 0 on machines without."""
+        """GPUs of all its nodes; 0 without GPUs."""
         return self.nodes * self.gpus_per_node
 
     @property
     def origins(self) -> dict[str, str]:
-        """Field or `parameters.NAME` → where its value came from; made when asked for, for it is long."""
+        """Field or `parameters.NAME` → origin of its value; computed on first use, because it is long."""
         return {name: text_of(origin) for name, origin in mapping_of(self.raw.get("origins")).items()}
 
     @property
     def inside_allocation(self) -> bool:
-        """Whether it is a part of an allocation that somebody holds: `Dialect.inside_allocation`."""
+        """Whether it is part of a user's allocation: `Dialect.inside_allocation`."""
         if not self.dialect:
             return False
         from hackathon.schedulers import registry
@@ -178,26 +178,27 @@ class RunRecord:
 
     @property
     def rehearsal(self) -> bool:
-        """Whether it is a run of `hackathon try` or `hackathon speedup`: its numbers are no result."""
+        """Whether it is a run of `hackathon try` or `hackathon speedup`: its numbers are not results."""
         return bool(NO_RESULTS & set(self.tags)) and self.study is None
 
     @property
     def probe(self) -> bool:
-        """Whether it is the small job of `hackathon ready`: it looked at a node, and is no work of the team."""
+        """Whether it is the small job of `hackathon ready`: it checked a node and is not the team's work."""
         return PROBE_TAG in self.tags and self.command[1:] == (PROBE_PROGRAM,)
 
 
 def read_record(run: Path, read: Callable[[str], object], *, in_project: bool = True) -> RunRecord:
-    """Return the record of a run directory; files that are missing, torn or odd leave gaps, never an error.
+    """Return the record of a run directory; missing, incomplete or invalid files leave gaps, never an error.
 
-    `read` returns the JSON value of a file of the run by its name (`request.json`), None when there is none.
-    `in_project` False: the run lies in no project that could name its metrics anew.
+    `read` returns the JSON value of a file of the run by its name (`request.json`), None without one.
+    `in_project=False`: the run is not in a project that could declare its metrics again.
     """
     request = read("request.json")
     newer = newer_version(request)
     values = {} if newer else mapping_of(request)
     created = mapping_of(read("client/created.json"))
-    adopted = {} if values.get("launcher") else mapping_of(read("client/adopted.json"))  # such a job has no launcher
+    # a job submitted by hand has no launcher
+    adopted = {} if values.get("launcher") else mapping_of(read("client/adopted.json"))
     project = _project_of(str(run)) if in_project else ""
     measured = measured_by(project, str(run), values)
     return RunRecord(
@@ -251,7 +252,7 @@ def read_record(run: Path, read: Callable[[str], object], *, in_project: bool = 
 
 
 def _project_of(run: str) -> str:
-    """Return the folder above `runs/<id>` and `runs/.removed/<id>`; empty for a run that lies elsewhere."""
+    """Return the folder above `runs/<id>` and `runs/.removed/<id>`; empty for a run elsewhere."""
     above = os.path.dirname(run).removesuffix("/.removed")  # noqa: PTH120 — plain strings: it is done for every run
     return os.path.dirname(above) if above.endswith("/runs") else ""  # noqa: PTH120
 
@@ -278,7 +279,7 @@ def _adopted(fact: Mapping[str, Any]) -> Adopted | None:
 
 
 def stamp(run_id: str) -> float | None:
-    """Return when a run was made by its id (`YYYYMMDD-HHMMSS-…`, local time): seconds since 1970, None without."""
+    """Return when a run was created by its id (`YYYYMMDD-HHMMSS-…`, local time): seconds since 1970, None without."""
     try:
         return time.mktime(time.strptime(run_id[:15], "%Y%m%d-%H%M%S"))
     except (ValueError, OverflowError):

@@ -1,4 +1,4 @@
-"""Do a run again: the recorded script and the recorded source, in a new run."""
+"""Repeat a run: its recorded script and source, in a new run."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,11 +17,11 @@ __all__ = ["differences", "rerun", "source_of"]
 def rerun(
     run: RunDirectory, *, runs_folder: Path | None = None, note: str = "", tags: Sequence[str] = ()
 ) -> RunDirectory:
-    """Return a new run, not yet submitted, of the very bytes that an earlier run recorded; its `parent` is that run.
+    """Return a new, unsubmitted run with the recorded files of an earlier run, which is its `parent`.
 
-    The source is the earlier run's copy: the recorded files as they lie there now, nothing that the job added. An
-    in-place run takes the live folder again. `differences` says beforehand what is not as it was. The new run is no
-    point of the study. Raises RequestError when the script or a recorded file is gone, and as `create` does.
+    The source is the earlier run's copy: the recorded files as they are now, without files that the job added. An
+    in-place run uses the live folder again. `differences` lists beforehand what has changed. The new run is not a point
+    of the study. Raises RequestError when the script or a recorded file is gone, and the errors of `create`.
     """
     request = run.request()
     runs_folder = run.path.parent if runs_folder is None else runs_folder
@@ -54,7 +54,7 @@ def _script(run: RunDirectory, name: str) -> str:
 
 
 def source_of(run: RunDirectory, runs_folder: Path) -> snapshot.Source:
-    """Return the program of an earlier run: its copy, or the live folder again. Raises RequestError: none recorded."""
+    """Return the program of an earlier run: its copy, or the live folder again. Raises RequestError without one."""
     record = read_json(run.path / "source.json")
     if run.client("adopted") or not isinstance(record, dict):
         raise RequestError("runs.rerun_no_source", run=run.id)

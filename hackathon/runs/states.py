@@ -1,4 +1,4 @@
-"""The states of a run and the one table that decides them. Pure: markers and the scheduler's word in, a state out."""
+"""The states of a run and the one table that decides them. Pure: markers and the scheduler's report in, state out."""
 
 from dataclasses import asdict, dataclass, fields, replace
 from signal import SIGTERM
@@ -23,9 +23,9 @@ OPEN = frozenset({QUEUED, HELD, RUNNING, ENDING, UNCERTAIN})
 ENDED = frozenset({SUCCEEDED, FAILED, TIMEOUT, OUT_OF_MEMORY, CANCELLED, NODE_FAILED})
 
 CLOCKS_APART = 300.0
-"""Seconds between two facts, the second of which cannot have been written first: the clocks were different ones."""
+"""Seconds between two times in the wrong order from which they must come from different clocks."""
 
-# What the scheduler alone can know, as state and as the word for its cause.
+# Causes that only the scheduler knows: its state → the run's state and cause.
 _CAUSES = {
     base.TIMEOUT: (TIMEOUT, "walltime"),
     base.OUT_OF_MEMORY: (OUT_OF_MEMORY, "memory"),
@@ -35,9 +35,9 @@ _CAUSES = {
 
 
 _SIGXCPU = 24
-"""What some schedulers send at the end of the walltime; also that of a process's own limit of CPU time (signal(7))."""
+"""Some schedulers send it at the walltime; so does the kernel at a process's limit of CPU time (signal(7))."""
 _CLOCKS_APART = 30.0
-"""Seconds by which a scheduler's clock of a job may have begun before the script's."""
+"""Seconds by which a scheduler's clock of a job may have started before the script's."""
 
 
 @dataclass(frozen=True)
@@ -48,12 +48,15 @@ class RunStatus:
     state: str
     """One of STATES."""
     cause: str = ""
-    """Why, as a word: exit, signal, walltime, memory, cancelled, node, never_started, no_trace, no_cause, never_runs,
-    preflight_failed, refused, uncertain, lost; empty when the state says it all."""
+    """The cause as one word; empty when the state needs none.
+
+    exit, signal, walltime, memory, cancelled, node, never_started, no_trace, no_cause, never_runs, preflight_failed,
+    refused, uncertain or lost.
+    """
     reason: str = ""
-    """Why, in the scheduler's words."""
+    """The cause in the scheduler's words."""
     raw: str = ""
-    """The scheduler's own letter or word."""
+    """The scheduler's own state code."""
     exit_code: int | None = None
     signal: int | None = None
     job_id: str | None = None
@@ -63,16 +66,16 @@ class RunStatus:
     t_started: float | None = None
     t_ended: float | None = None
     stale_seconds: float | None = None
-    """Age of what is known when the scheduler gave no answer; None when the state is fresh or needs no answer."""
+    """Age of the information when the scheduler did not answer; None when it is current or no answer is needed."""
     hosts: tuple[str, ...] = ()
     sealed: bool = False
-    """`final.json` says so: the scheduler is never asked again."""
+    """`final.json` exists: the scheduler is never asked again."""
     settled: bool = False
-    """The run has ended and its cause is known; a FAILED that is not settled may still become, say, TIMEOUT."""
+    """The run has ended and its cause is known; an unsettled FAILED may still become, e.g., TIMEOUT."""
     problem: str = ""
-    """Why the scheduler gave no answer."""
+    """Why the scheduler did not answer."""
     first_rank: int | None = None
-    """The rank that failed first, by the ranks' own records; launchers end the others with codes of their own."""
+    """The rank that failed first by the ranks' records; launchers stop the others, which exit with other codes."""
     first_host: str = ""
     first_exit_code: int | None = None
     first_signal: int | None = None
@@ -84,7 +87,7 @@ class RunStatus:
 
     @property
     def reasons(self) -> tuple[Told | str, ...]:
-        """Why: the cause, the rank that failed first, and the scheduler's own words; empty for none."""
+        """The cause, the rank that failed first, and the scheduler's message; empty without any."""
         key, rank = (
             f"runs.cause_{self.cause}",
             "runs.first_rank_signal" if self.first_signal else "runs.first_rank_exit",
@@ -98,17 +101,17 @@ class RunStatus:
                 rank=self.first_rank, host=self.first_host, code=self.first_exit_code, signal=self.first_signal,
             )  # fmt: skip
         if first and self.cause == "exit" and self.first_exit_code == self.exit_code:
-            cause = ""  # the launcher hands the rank's own code on
+            cause = ""  # the launcher exits with the rank's own code
         return tuple(reason for reason in (cause, first, self.reason) if reason)
 
     @property
     def explanation(self) -> str:
-        """One line for a person in the current language: the cause and the scheduler's words; empty for none."""
+        """One line in the current language: the cause and the scheduler's message; empty without any."""
         return ": ".join(map(str, self.reasons))
 
     @property
     def beside_state(self) -> str:
-        """The explanation for a line that shows the state, too: without what only says the same in other words."""
+        """The explanation for a line that already shows the state, without repeating it."""
         repeated = self.reason in (lookup(f"local.reason_{self.cause}") or ())  # in either language
         repeats_state = self.state == CANCELLED and self.cause == "cancelled"
         return replace(
@@ -121,9 +124,9 @@ class RunStatus:
 
     @classmethod
     def from_final(cls, run_id: str, final: dict[str, Any]) -> "RunStatus":
-        """Return the status that a `final.json` sealed; members that this version does not know are dropped.
+        """Return the status from a `final.json`; unknown fields are dropped.
 
-        So are those of another kind than they should be: somebody, or a program, wrote into the file.
+        So are fields of the wrong type: a person or a program may have changed the file.
         """
         sealed = {name: value for name, value in final.items() if name in _SEALED and _fits(name, value)}
         hosts = sealed.get("hosts")
@@ -144,7 +147,7 @@ _NUMBERS = frozenset({"exit_code", "signal", "attempt", "first_rank", "first_exi
 
 
 def _fits(name: str, value: object) -> bool:
-    """Return whether a member of a seal has the kind that it should have."""
+    """Return whether a field of a seal has the right type."""
     if name == "hosts" or (value is None and name not in ("state", "cause", "reason", "raw", "first_host", "attempt")):
         return True
     if name in _NUMBERS:
@@ -155,8 +158,8 @@ def _fits(name: str, value: object) -> bool:
 def decide(markers: Markers, job: JobState | None, *, lost: bool = False, run_id: str = "") -> RunStatus:
     """Return the state of a run that is not sealed.
 
-    `job` is what the scheduler says about its job now, or said last; None when it says nothing. `lost`: it did not
-    know the job in two good answers, newer than the submission, at least 60 s apart, and the markers were read again.
+    `job`: the scheduler's current or last report on its job; None without one. `lost`: two successful answers, newer
+    than the submission and at least 60 s apart, did not contain the job, and the markers were read again.
     """
     status = RunStatus(
         run_id=run_id,
@@ -183,7 +186,10 @@ def decide(markers: Markers, job: JobState | None, *, lost: bool = False, run_id
 
 
 def _ended(status: RunStatus, markers: Markers, job: JobState | None) -> RunStatus:
-    """The job script said that it ended: with 0 that is all; else the scheduler knows causes that it does not."""
+    """Decide a run whose job script recorded its end.
+
+    Exit code 0 is final; for others the scheduler may know a cause.
+    """
     status = replace(status, exit_code=markers.exit_code, signal=markers.signal)
     if markers.exit_code == 0:
         return replace(status, state=SUCCEEDED, settled=True)
@@ -191,14 +197,14 @@ def _ended(status: RunStatus, markers: Markers, job: JobState | None) -> RunStat
         state, cause = _CAUSES[job.state]
         return replace(status, state=state, cause=cause, settled=True)
     if job is not None and job.state in (base.QUEUED, base.HELD):
-        return _open(replace(status, exit_code=None, signal=None, t_ended=None), markers, job)  # it was queued again
+        return _open(replace(status, exit_code=None, signal=None, t_ended=None), markers, job)  # it was requeued
     settled = job is not None and job.state not in base.OPEN_STATES
     if markers.signal == _SIGXCPU and _at_deadline(markers) and (job is None or job.state == base.FINISHED):
         return replace(status, state=TIMEOUT, cause="walltime", settled=settled)  # the scheduler gives no cause
-    # the script itself, or its ranks alone
+    # the script itself was stopped, or only its ranks
     terminated = markers.signal == SIGTERM or markers.exit_code == 128 + SIGTERM
     if job is not None and job.state in (base.RUNNING, base.ENDING) and terminated:
-        # a time limit or a cancellation, say: the scheduler tells which in a few seconds
+        # e.g. a time limit or a cancellation: the scheduler reports which in a few seconds
         return replace(status, state=ENDING, exit_code=None, signal=None)
     if _told_to_end(markers) and (job is None or job.state == base.FINISHED):
         return replace(status, state=CANCELLED, cause="cancelled", settled=settled)
@@ -208,8 +214,8 @@ def _ended(status: RunStatus, markers: Markers, job: JobState | None) -> RunStat
 def _told_to_end(markers: Markers) -> bool:
     """Return whether somebody cancelled the job before it ended.
 
-    `cancel` writes nothing for a job that has ended, but it may learn of an end a little late: one that lies long
-    before is a matter of two clocks.
+    `cancel` records nothing for a job that has ended, but it may notice an end slightly late. A recorded end long
+    before the cancellation comes from another clock.
     """
     if markers.cancelled is None or markers.ended is None:
         return False
@@ -233,13 +239,13 @@ def _unseen(status: RunStatus, markers: Markers, lost: bool) -> RunStatus:
 
 
 def _open(status: RunStatus, markers: Markers, job: JobState) -> RunStatus:
-    if job.state == base.UNKNOWN:  # a letter that this toolkit does not know: the markers say more
+    if job.state == base.UNKNOWN:  # an unknown state code: the markers are more reliable
         return replace(status, state=RUNNING if _began(markers) else QUEUED)
     return replace(status, state=job.state, cause="never_runs" if job.never_runs else "")
 
 
 def _finished(status: RunStatus, markers: Markers, job: JobState) -> RunStatus:
-    """The scheduler says that the job is over, and no `ended` lies in the run: killed, or never begun."""
+    """Decide a run whose job is over for the scheduler but recorded no end: it was killed, or never began."""
     began = _began(markers) or markers.adopted
     status = replace(status, exit_code=job.exit_code, signal=job.signal, t_ended=job.end, settled=True)
     if job.state == base.CANCELLED:

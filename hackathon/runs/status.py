@@ -1,4 +1,4 @@
-"""The states of runs: from their directories, and from one question to each scheduler about those left open."""
+"""Read the states of runs from their directories, and ask each scheduler once about those that remain open."""
 
 import time
 from collections.abc import Callable, Iterable, MutableMapping
@@ -26,38 +26,40 @@ if TYPE_CHECKING:
 __all__ = ["RunStatus", "decide", "status"]
 
 MAX_AGE = 30.0
-"""Seconds that a scheduler's answer is used again; also the time between two searches for an UNCERTAIN run's job."""
+"""Seconds for which a scheduler's answer is reused; also the time between two searches for an UNCERTAIN run's job."""
 FRESH_AGE = 2.0
-"""The same when a job has just ended or was cancelled: then the kept answer is surely older than what is wanted."""
+"""The same after a job has just ended or was cancelled: an older answer is out of date then."""
 ABSENT_APART = 60.0
-"""Seconds between two good answers without the job before it is LOST."""
+"""Seconds between two successful answers without the job before it is LOST."""
 SETTLING = 60.0
-"""Seconds that a run stays unsealed when only the scheduler says that it ended: `ended` may still come (NFS keeps what
-it read for up to 60 s), and a failed node's job may be queued again."""
+"""Seconds for which a run that ended only by the scheduler's report stays unsealed.
+
+`ended` may still appear (NFS caches reads for up to 60 s), and a failed node's job may be requeued.
+"""
 CAUSE_WAIT = 600.0
-"""Seconds after `ended` in which the scheduler may still tell why; then FAILED is sealed as it is."""
+"""Seconds after `ended` in which the scheduler may still report the cause; then FAILED is sealed as it is."""
 LEFT = 64 * 1024
-"""Bytes at the end of a file that a scheduler left in a run."""
+"""Bytes read from the end of a file that a scheduler left in a run."""
 _JOB_FIELDS = frozenset(entry.name for entry in fields(JobState))
 
 Seen = MutableMapping[Path, dict[str, Any]]
-"""Run's folder → what `client/seen.json` holds otherwise: the memory of who may not write in runs."""
+"""Run's folder → content of `client/seen.json`, for callers that may not write in runs."""
 
 
 @dataclass
 class _Looked:
-    """A run while its state is being found."""
+    """A run while its state is determined."""
 
     run: RunDirectory
     markers: Markers
     write: bool = True
     seen: dict[str, Any] = field(default_factory=dict)
-    """`client/seen.json` as it was, or a newer memory of it."""
+    """The content of `client/seen.json`, or a newer version in memory."""
     answer: JobState | None = None
     asked: float | None = None
-    """When the scheduler was asked; None when there is no answer."""
+    """When the scheduler was asked; None without an answer."""
     fresh: bool = False
-    """Whether it was asked after the markers were read: then no clock is needed to tell which of the two is newer."""
+    """Whether it was asked after the markers were read: then the answer is newer whatever the clocks say."""
     problem: str = ""
 
     @property
@@ -83,13 +85,12 @@ def status(
 ) -> list[RunStatus]:
     """Return the states of runs, in their order.
 
-    A sealed run costs one small read. Each scheduler is asked once, about the runs that their directories leave open,
-    and not at all with `ask=False`. What it said is kept in `client/seen.json`, and a run that has surely ended is
-    sealed with `final.json`, if the run is the user's own. `load` finds a scheduler by name (default: the registry,
-    with the dialect of the newest run).
-    With `write=False` nothing is written in any run's folder, and no job of an UNCERTAIN run is looked for; `seen` then
-    keeps what the scheduler said from one call to the next.
-    Never raises for a scheduler that does not answer: those states are marked stale and carry the `problem`.
+    A sealed run costs one small read. Each scheduler is asked once, about the runs that their directories leave open;
+    with `ask=False` not at all. Its answer is stored in `client/seen.json`, and a run that has certainly ended is
+    sealed with `final.json`, if the run is the user's own. `load` returns a scheduler by name (default: from the
+    registry, with the dialect of the newest run). With `write=False` nothing is written in run folders, and jobs of
+    UNCERTAIN runs are not searched; `seen` then stores the scheduler's answers between calls. Never raises when a
+    scheduler does not answer: those states are marked stale and have a `problem`.
     """
     listed = list(runs)
     finals = {run: final for run in listed if (final := read_final(run)) is not None}
@@ -112,7 +113,7 @@ def status(
 
 
 def _newer(stored: dict[str, Any], memory: dict[str, Any] | None) -> dict[str, Any]:
-    """Return what was said later: as the run's folder has it, or as it is remembered."""
+    """Return the later of two answers: the one in the run's folder or the one in memory."""
 
     def last(value: dict[str, Any]) -> float:
         return max(number(value.get("t")) or 0.0, number(value.get("absent_t")) or 0.0)
@@ -125,7 +126,7 @@ def _is_uncertain(markers: Markers) -> bool:
 
 
 def _search(looked: Iterable[_Looked], now: float, load: "Callable[[str], Scheduler] | None") -> None:
-    """Look for the jobs of UNCERTAIN runs by name, each at most once in MAX_AGE seconds."""
+    """Search the jobs of UNCERTAIN runs by name, each at most once in MAX_AGE seconds."""
     from hackathon.runs.submit import recover
 
     for look in looked:
@@ -144,7 +145,7 @@ def _search(looked: Iterable[_Looked], now: float, load: "Callable[[str], Schedu
 
 
 def _ask(looked: Iterable[_Looked], now: float, load: "Callable[[str], Scheduler] | None") -> None:
-    """Put one question to each scheduler of each cluster."""
+    """Send one query to each scheduler of each cluster."""
     from hackathon.schedulers import runner
 
     groups: dict[tuple[str, str], list[_Looked]] = {}
@@ -152,10 +153,10 @@ def _ask(looked: Iterable[_Looked], now: float, load: "Callable[[str], Scheduler
         if look.wants_answer:
             groups.setdefault(scheduler_of(look.run), []).append(look)
     for (_, cluster), group in groups.items():
-        # A cancelled job is killed if it takes too long, and then nothing in the run's folder says that it is gone.
+        # A cancelled job that is slow to stop is killed; then the run's folder does not record its end.
         news = [t for look in group for t in (look.markers.ended, look.markers.cancelled) if t is not None]
         news += [moment for look in group if (moment := after.just_released(look.run, look.markers)) is not None]
-        # a scheduler that kills at the limit leaves the job no time to say so
+        # a scheduler that kills at the limit leaves the job no time to record its end
         news += [moment for look in group if (moment := look.markers.deadline) is not None and moment <= now]
         newest = max((look.run for look in group), key=lambda run: run.id)
         fresh = newest.known().inside_allocation or any(abs(now - moment) < CAUSE_WAIT for moment in news)
@@ -172,7 +173,7 @@ def _ask(looked: Iterable[_Looked], now: float, load: "Callable[[str], Scheduler
 
 
 def _take(look: _Looked, answer: "StatusAnswer", scheduler: "Scheduler", now: float) -> None:
-    """Take the answer about a run's job; not that about a job of somebody else, which the run's files name."""
+    """Take the answer about a run's job, unless the job in the run's files is somebody else's."""
     job_id = str(look.markers.job_id)
     job = answer.jobs.get(job_id) or _left(look, scheduler)
     whose = job_owner.OWN if job is None else job_owner.whose(look.run, job)
@@ -186,15 +187,15 @@ def _take(look: _Looked, answer: "StatusAnswer", scheduler: "Scheduler", now: fl
 
 
 def _left(look: _Looked, scheduler: "Scheduler") -> JobState | None:
-    """Return how a job that its scheduler no longer knows ended, by what that left in the run; None where it does not.
+    """Return how a job ended that its scheduler has forgotten, by the files it left in the run; None without any.
 
-    What was left before the latest attempt began is about an earlier one.
+    Files from before the latest attempt concern an earlier one.
     """
     job_id, began = str(look.markers.job_id), look.markers.started
     for name in scheduler.left_files(job_id, look.run.job_name):
         tail = look.run.files.end(name, LEFT)
         state = scheduler.parse_left(tail[0].decode("utf-8", "surrogateescape"), job_id) if tail else None
-        # the scheduler counts in whole seconds
+        # the scheduler's times are whole seconds
         if state is not None and (began is None or state.end is None or state.end > began - 1):
             return state
     return None
@@ -205,7 +206,7 @@ def _load(run: RunDirectory, load: "Callable[[str], Scheduler] | None") -> "Sche
 
 
 def load_scheduler(run: RunDirectory) -> "Scheduler":
-    """Return the scheduler that a run was submitted to, which speaks the dialect of that day. Raises RequestError."""
+    """Return the scheduler that a run was submitted to, with its dialect at that time. Raises RequestError."""
     from hackathon.schedulers import registry
 
     return registry.load(scheduler_of(run)[0], run.record().dialect)
@@ -222,7 +223,7 @@ def scheduler_of(run: RunDirectory) -> tuple[str, str]:
 
 
 def _conclude(look: _Looked, now: float, ask: bool) -> RunStatus:
-    """Return a run's state; write down what the scheduler said, and seal it if it is over."""
+    """Return a run's state; store the scheduler's answer, and seal the run if it is over."""
     owned = look.asked is not None and look.writable
     if look.asked is not None:
         answer = _fold(look)
@@ -231,7 +232,7 @@ def _conclude(look: _Looked, now: float, ask: bool) -> RunStatus:
         look.seen = answer
     status = decide(look.markers, _valid(look), lost=_absent_long_enough(look), run_id=look.run.id)
     if look.asked is not None and look.markers.ended is None and status.state not in OPEN:
-        again = read_markers(look.run)  # it may have begun and ended since: the last word belongs to the job itself
+        again = read_markers(look.run)  # it may have started and ended since; the job's own records take precedence
         if again != look.markers:
             look.markers, look.fresh = again, False
             status = decide(again, _valid(look), run_id=look.run.id)
@@ -248,7 +249,7 @@ def _conclude(look: _Looked, now: float, ask: bool) -> RunStatus:
 
 
 def _with_first_rank(run: RunDirectory, status: RunStatus) -> RunStatus:
-    """Return the status with the rank that failed first, where the ranks' records tell."""
+    """Return the status with the rank that failed first, if the ranks' records contain it."""
     first = events.first_failure(run.path, status.attempt)
     if first is None:
         return status
@@ -264,7 +265,7 @@ def _with_first_rank(run: RunDirectory, status: RunStatus) -> RunStatus:
 
 
 def _fold(look: _Looked) -> dict[str, Any]:
-    """Return the new `client/seen.json`: the answer, since when it is the same, and when the job was first missed."""
+    """Return the new `client/seen.json`: the answer, since when it is unchanged, and when the job was first missed."""
     assert look.asked is not None
     machine = memory(look.seen)
     if look.answer is None:
@@ -274,7 +275,7 @@ def _fold(look: _Looked) -> dict[str, Any]:
         if newer:
             memory_of_run["absent_since"] = first if first is not None and first <= moment else moment
         return memory_of_run
-    # how far the job had come when an older answer was given is not known, unless that very answer was kept then
+    # the job's progress at the time of an older answer is unknown, unless it was stored with that answer
     if look.fresh:
         markers: dict[str, Any] = {"attempt": look.markers.attempt, "stage": look.markers.stage}
     else:
@@ -288,7 +289,7 @@ def _fold(look: _Looked) -> dict[str, Any]:
 
 
 def _worth_keeping(before: dict[str, Any], answer: dict[str, Any]) -> bool:
-    """Return whether to write: something but the time changed, or the time is a minute old."""
+    """Return whether to write: something other than the time changed, or the time is a minute old."""
     times = ("t", "absent_t")
     changed = {**before, "t": 0, "absent_t": 0} != {**answer, "t": 0, "absent_t": 0}
     return changed or any(
@@ -297,16 +298,16 @@ def _worth_keeping(before: dict[str, Any], answer: dict[str, Any]) -> bool:
 
 
 def _absent_long_enough(look: _Looked) -> bool:
-    """Return whether two good answers, far enough apart, did not know the job (also when the second one is kept)."""
+    """Return whether two successful answers, far enough apart, lack the job (also if the second is a stored one)."""
     first, last = number(look.seen.get("absent_since")), number(look.seen.get("absent_t"))
     return look.answer is None and first is not None and last is not None and last - first >= ABSENT_APART
 
 
 def _valid(look: _Looked) -> JobState | None:
-    """Return the scheduler's word now, else what it said last; None when that says nothing about the latest attempt.
+    """Return the scheduler's current or last report; None when it does not concern the latest attempt.
 
-    What is kept with an answer tells how far the job had come then; times only where that is not kept, for the clocks
-    of two machines may differ.
+    The job's progress is stored with an answer. Times are compared only without it, because the clocks of two machines
+    may differ.
     """
     state, moment, markers = look.answer, look.asked, look.markers
     stage, attempt = None, None
@@ -314,14 +315,14 @@ def _valid(look: _Looked) -> JobState | None:
         state, moment = job_state(look.seen), number(look.seen.get("t"))
         stage, attempt = integer(look.seen.get("stage")), integer(look.seen.get("attempt"))
         if state is not None and state.state in OPEN_STATES and "absent_t" in look.seen:
-            return None  # it was there and is not any more; an end that was seen once stays true
+            return None  # the job has disappeared since; only a reported end stays valid
     elif look.fresh:
         return state
     if state is None or moment is None:
         return None
     went_on = stage is None or markers.stage > stage
     if state.state in OPEN_STATES:
-        # Older than the marker: the job began, or ended, since then.
+        # The answer is older than the marker: the job has started or ended since.
         began = markers.started if state.state in ("QUEUED", "HELD") else None
         later = [end for end in (began, markers.ended) if end is not None and (stage is not None or end > moment)]
         return None if later and went_on else state
@@ -332,7 +333,7 @@ def _valid(look: _Looked) -> JobState | None:
 
 
 def job_state(answer: dict[str, Any]) -> JobState | None:
-    """Return the scheduler's word from a `client/seen.json`, None when it has none."""
+    """Return the scheduler's report in a `client/seen.json`, None without one."""
     values = {name: value for name, value in answer.items() if name in _JOB_FIELDS}
     with suppress(TypeError):
         return JobState(**{**values, "hosts": tuple(values.get("hosts") or ())}) if values.get("state") else None
@@ -340,16 +341,16 @@ def job_state(answer: dict[str, Any]) -> JobState | None:
 
 
 def _state(run: RunDirectory, write: bool) -> str:
-    """Return a run's state by its folder, and by the scheduler when the folder does not tell an end.
+    """Return a run's state from its folder, and from the scheduler if the folder shows no end.
 
-    With `write=False` the folder tells alone, and nothing is written there.
+    With `write=False` only from the folder, and nothing is written there.
     """
     state = status([run], ask=False, write=write)[0].state
     return state if state in ENDED or not write else status([run])[0].state
 
 
 def _may_seal(look: _Looked, status: RunStatus, now: float, ask: bool) -> bool:
-    """Return whether a run is over for good: nothing that can still come would change its state."""
+    """Return whether a run's state is final: no later fact can change it."""
     markers = look.markers
     now -= jumped(look.seen)
     if status.job_id is None or status.open or status.state == LOST or status.cause == "refused":
@@ -366,7 +367,7 @@ def _may_seal(look: _Looked, status: RunStatus, now: float, ask: bool) -> bool:
 
 
 def _seal(run: RunDirectory, status: RunStatus, now: float) -> RunStatus:
-    """Write `final.json` and `outputs.json`, return the sealed state; a directory that cannot be written stays open."""
+    """Write `final.json` and `outputs.json`, return the sealed state; an unwritable directory stays unsealed."""
     hosts = events.hosts(run.path, status.attempt) or status.hosts
     status = replace(status, hosts=hosts, settled=True, sealed=True, stale_seconds=None, problem="")
     final = {**status.to_json(), "sealed": now}
@@ -385,15 +386,15 @@ def _seal(run: RunDirectory, status: RunStatus, now: float) -> RunStatus:
 
 
 def _unsealed(run: RunDirectory) -> bool:
-    """Return whether a run surely has no seal, or one that is damaged: what cannot be read now may say something else.
+    """Return whether a run certainly has no seal or a damaged one; an unreadable seal may be valid.
 
-    A file server may refuse a file for a moment, or list one that cannot be opened yet.
+    A file server may refuse a file for a moment, or list one that it cannot open yet.
     """
     kinds = run.files.kinds()
     return bool(kinds) and ("final.json" not in kinds or run.files.read("final.json") is not None)
 
 
 def _keep(run: RunDirectory, answer: dict[str, Any]) -> None:
-    """Write `client/seen.json`; a full disk or a foreign directory costs only the memory of this answer."""
+    """Write `client/seen.json`; on a full disk or in a foreign directory only this answer is lost."""
     with suppress(OSError):
         run.write_client("seen", answer)

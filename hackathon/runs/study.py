@@ -1,10 +1,11 @@
-"""Studies: which points there are, which run each of them has, and which are still to be submitted.
+"""Studies: their points, the run of each point, and the points that are not submitted yet.
 
-`studies/<id>/points/<key>-<repeat>` is a reservation: made once, whole, before the run exists. It holds the run id
-on its first line and who reserved it on the second. So no point is submitted twice, whoever resumes a study. The key is
-the process count; in a study that varies more, a digest of the point's settings follows it.
+`studies/<id>/points/<key>-<repeat>` is a reservation. It is created once, complete, before the run exists; its first
+line is the run id, its second line who reserved it. So no point is submitted twice, whoever resumes a study. The key is
+the process count; if more varies, a digest of the point's settings follows.
 
-A tuning study's points come one by one: `trials/<number>.json` is a trial, made once, whole, with its request.
+The points of a tuning study are added one by one: `trials/<number>.json` is a trial, created once, complete, with its
+request.
 """
 
 import contextlib
@@ -35,14 +36,14 @@ if TYPE_CHECKING:
 
 SCHEMA_VERSION = 1
 GRID_VERSION = 2
-"""The schema of a study that varies more than the process count: an older toolkit would take its points for repeats."""
+"""The schema of a study that varies more than the process count; an older toolkit would treat its points as repeats."""
 FOLDER = "studies"
 TUNE, TRIALS = "tune", "trials"
-"""The kind of a study whose points are trials, and the folder that its trials lie in."""
+"""The kind of a study whose points are trials, and the folder of its trials."""
 ABANDONED = 60.0
-"""Seconds after which a reservation without a run directory counts as left behind."""
+"""Seconds after which a reservation without a run directory counts as abandoned."""
 LIVE = 600.0
-"""The same while the process that made it exists: it may be slow, or its number may be another process's by now."""
+"""The same while its process exists: it may be slow, or another process may have its number by now."""
 _KEY = re.compile(r"\d{1,9}(-[0-9a-f]{8})?\Z")
 _TRIAL = re.compile(r"\d{5}\.json\Z")
 
@@ -55,11 +56,11 @@ class Point:
     repeat: int
     """From 1."""
     run: RunDirectory | None = None
-    """A run that was made for it and never got into the queue: it is submitted, not a new one."""
+    """A run that was created for it but not submitted: it is submitted instead of a new one."""
     key: str = ""
-    """What tells it from the other points, repeats aside; the process count where that alone varies."""
+    """Distinguishes the point from others, except repeats; the process count if only that varies."""
     settings: "Mapping[str, Scalar]" = field(default_factory=dict, hash=False)
-    """What varies beside the process count (`hackathon.jobs.grid`)."""
+    """What varies besides the process count (`hackathon.jobs.grid`)."""
 
     def __post_init__(self) -> None:
         if not self.key:
@@ -71,23 +72,23 @@ class Point:
         return f"{self.key}-{self.repeat}"
 
     def to_json(self, study: str = "") -> dict[str, Any]:
-        """Return what `study.json` says of it, or with a study's id what its run's `request.json` says."""
+        """Return its entry in `study.json`, or with a study's id the one in its run's `request.json`."""
         value: dict[str, Any] = {"id": study} if study else {}
         value |= {"processes": self.processes, "repeat": self.repeat}
         return {**value, "key": self.key, "settings": dict(self.settings)} if self.settings else value
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> "Point":
-        """Return the point from either; older records have neither key nor settings. Raises ValueError."""
+        """Return the point from either entry; older records have neither key nor settings. Raises ValueError."""
         key = str(value.get("key") or "")
-        if key and not _KEY.match(key):  # it becomes the name of a file
+        if key and not _KEY.match(key):  # it becomes a file name
             raise ValueError(f"not the key of a point: {key!r}")
         processes, repeat = int(value.get("processes") or 0), int(value.get("repeat") or 0)
         return cls(processes, repeat, key=key, settings=settings_in(value))
 
 
 class Study(NamedDirectory):
-    """One study: its folder beside `runs/`."""
+    """A study: its folder beside `runs/`."""
 
     __slots__ = ("_record", "_trials")
 
@@ -135,7 +136,7 @@ class Study(NamedDirectory):
         return self.record().get("kind") == TUNE
 
     def trials(self) -> dict[int, dict[str, Any]]:
-        """Return number → record of each trial of a tuning study; empty for one that is not written yet."""
+        """Return number → record of each trial of a tuning study; unfinished files are omitted."""
         if not self.tuned:
             return {}
         for name in self.path.folder.names(TRIALS):
@@ -159,7 +160,7 @@ class Study(NamedDirectory):
         return reservation[0] if reservation else None
 
     def _reservation(self, point: Point) -> tuple[str, dict[str, Any], float] | None:
-        """Return (run id, who, age of it in seconds since 1970) after all takeovers."""
+        """Return (run id, who, time of the reservation in seconds since 1970) after all takeovers."""
         folder = self.path / "points"
         latest = _read_reservation(folder / point.name)
         while latest is not None and (later := _read_reservation(folder / _takeover(point, latest[0]))) is not None:
@@ -180,7 +181,7 @@ def create_study(
     now: float | None = None,
     kind: str = "",
 ) -> Study:
-    """Return a new study in `<project>/studies/`; the points of one of the kind TUNE come later.
+    """Return a new study in `<project>/studies/`; a study of the kind TUNE gets its points later.
 
     Raises UnavailableError.
     """
@@ -223,10 +224,10 @@ def create_study(
 
 
 def add_trial(study: Study, number: int, point: Point, request: "Request", more: Mapping[str, Any]) -> bool:
-    """Write the trial of this number (from 1); False when somebody else has taken the number. Raises UnavailableError.
+    """Write the trial with this number (from 1); return False when the number is taken. Raises UnavailableError.
 
-    Whoever writes number n knows that no other trial was added since it read n − 1: what it reckoned before (places,
-    budget) holds.
+    The writer of number n knows that no other trial was added since it read n − 1, so what it computed before (queue
+    slots, budget) is still right.
     """
     folder = study.path / TRIALS
     record = {**more, **point.to_json(), "key": point.key, "number": number, "request": request.to_json(),
@@ -248,9 +249,9 @@ def find_studies(project: Path) -> list[Study]:
 
 
 def find_study(text: str, project: Path, *, exact: bool = True) -> Study | None:
-    """Return the study whose id `text` is a unique part of.
+    """Return the study whose id contains `text`, if only one does.
 
-    Raises RequestError when several match, or none; with `exact=False` None is returned for none.
+    Raises RequestError when several or none match; with `exact=False` the result for none is None.
     """
     names = list_ids(project / FOLDER)
     if not exact and not meant(text, names):
@@ -259,7 +260,7 @@ def find_study(text: str, project: Path, *, exact: bool = True) -> Study | None:
 
 
 def newest_study(project: Path) -> Study:
-    """Return the newest study of a project. Raises RequestError when there is none."""
+    """Return the newest study of a project. Raises RequestError without one."""
     names = list_ids(project / FOLDER)
     if not names:
         raise RequestError("runs.no_study_yet", folder=project / FOLDER)
@@ -267,11 +268,11 @@ def newest_study(project: Path) -> Study:
 
 
 def reserve(study: Study, point: Point, run_id: str, now: float | None = None) -> bool:
-    """Reserve a point for a run that is about to be made; False when somebody else has it.
+    """Reserve a point for a new run; return False when another process has it.
 
-    A reservation whose run directory never appeared is taken over when its process is gone or it is older than
-    ABANDONED. Of two that try at the same moment one gets it. Whoever was slower than that to make the run asks `holds`
-    before submitting it. Raises UnavailableError when it cannot be written.
+    A reservation without a run directory is taken over when its process is gone or it is older than ABANDONED; only one
+    of several concurrent processes gets it. A process that was too slow to create its run notices by `holds` before it
+    submits. Raises UnavailableError when the reservation cannot be written.
     """
     folder = study.path / "points"
     reservation = study._reservation(point)
@@ -281,7 +282,7 @@ def reserve(study: Study, point: Point, run_id: str, now: float | None = None) -
         return False
     else:
         done = _reserve_file(folder / _takeover(point, reservation[0]), run_id)
-        if done:  # what `points/<name>` says is for readers; the chain of takeovers is what counts
+        if done:  # `points/<name>` is for readers; the chain of takeovers decides
             with contextlib.suppress(OSError):
                 write_whole(folder / point.name, _reservation_text(run_id))
     if done:
@@ -300,13 +301,13 @@ def held_points(study: Study) -> list[Point]:
 
 
 def holds(study: Study, run: RunDirectory) -> bool:
-    """Return whether the point that a run was made for is still reserved for it: asked just before submitting."""
+    """Return whether the point of a run is still reserved for it. Called just before submitting."""
     point = run.study
     return point is not None and study.run_id(Point(point.processes, point.repeat, key=point.key)) == run.id
 
 
 def runs_of(study: Study) -> list[RunDirectory]:
-    """Return the runs of a study that exist, in the order of its points."""
+    """Return the existing runs of a study, in the order of its points."""
     runs = [RunDirectory(study.runs_folder / run_id) for point in study.points() if (run_id := study.run_id(point))]
     return [run for run in runs if (run.path / "request.json").exists()]
 
@@ -314,9 +315,9 @@ def runs_of(study: Study) -> list[RunDirectory]:
 def pending_points(study: Study, states: Iterable[RunStatus]) -> list[Point]:
     """Return the points that have to be submitted still, in order.
 
-    A point without a run, or whose reservation was left behind; or one whose run was made and not submitted, or refused
-    by the scheduler: then the run comes with it. `states` are those of the study's runs. A point whose submission's end
-    is unknown is not pending.
+    These are points without a run or with an abandoned reservation, and points whose run was created but not submitted,
+    or was refused: then the point has its run. `states`: those of the study's runs. A point is not pending while it is
+    unclear whether it was submitted.
     """
     by_run = {state.run_id: state for state in states}
     pending = []
@@ -334,7 +335,7 @@ def pending_points(study: Study, states: Iterable[RunStatus]) -> list[Point]:
 def next_points(study: Study, limit: int | None = None, *, states: Sequence[RunStatus] | None = None) -> list[Point]:
     """Return the points to submit now, so that at most `limit` runs of the study are with the scheduler at once.
 
-    `states`: those of its runs when they are known already; else they are looked up (one question to the scheduler).
+    `states`: those of its runs, if the caller has them; else one query to the scheduler.
     """
     if states is None:
         from hackathon.runs.status import status
@@ -376,7 +377,7 @@ def _reserve_file(path: Path, run_id: str) -> bool:
 
 
 def _read_reservation(path: Path) -> tuple[str, dict[str, Any], float] | None:
-    """Return (run id, who, when); older toolkits, and file systems without hard links, may leave an empty file."""
+    """Return (run id, who, when); older toolkits and file systems without hard links may leave an empty file."""
     try:
         text = path.read_text("utf-8", "replace")
         moment = path.stat().st_mtime

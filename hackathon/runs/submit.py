@@ -1,7 +1,7 @@
-"""Hand a run to the scheduler exactly once, whatever happens to this process on the way.
+"""Submit a run to the scheduler exactly once, even if this process is interrupted.
 
-A fact is written before the scheduler's command and another one after it. Between the two nobody knows whether the job
-is in the queue; then it is looked for by its name, and never submitted a second time unless its owner says so.
+One fact is written before the scheduler's command and another one after it. Between the two it is unclear whether the
+job is in the queue: then it is searched by name, and only submitted again when its owner asks for it.
 """
 
 import contextlib
@@ -27,15 +27,18 @@ if TYPE_CHECKING:
     from hackathon.schedulers.base import Scheduler
 
 SETTLE = 35.0
-"""Seconds after which a submission whose process is gone cannot reach the scheduler any more: a command that outlived
-its killed parent has ended (the runner's time limit, and 3 s), and the scheduler's own lists show the job."""
-# The command may have done its work although its answer was thrown away.
+"""Seconds after which the submission of a dead process can no longer reach the scheduler.
+
+By then a command that outlived its parent has ended (the runner's time limit, and 3 s), and the scheduler lists the
+job.
+"""
+# The command may have succeeded although its answer was discarded.
 _NO_ANSWER = frozenset({"schedulers.too_much_output", "schedulers.timeout", "schedulers.garbage"})
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one run of `submit_many`: a job id or an error."""
+    """The result for one run of `submit_many`: a job id or an error."""
 
     run: RunDirectory
     job_id: str | None = None
@@ -43,13 +46,13 @@ class Outcome:
 
 
 class Outcomes(list[Outcome]):
-    """What became of several runs, in their order; `error` says why no further run could be made."""
+    """The results for several runs, in order; `error`: why no further run could be created."""
 
     error: HackathonError | None = None
 
     @property
     def failure(self) -> HackathonError | None:
-        """The first thing that went wrong, None when nothing did."""
+        """The first error, None without one."""
         return next((outcome.error for outcome in self if outcome.error is not None), self.error)
 
 
@@ -58,11 +61,11 @@ def submit(
 ) -> str:
     """Submit a run and return its job id.
 
-    `after`: (`ok` or `any`, job id) that it waits for; without it, what the run's `client/` names. Raises RequestError:
-    it was submitted before, or somebody else is submitting it now, or an earlier submission's end is unknown and
-    `again` is not given (with `again` the job is looked for by name first, and taken when it is there). SchedulerError
-    as the runner raises it: when the scheduler refused, `client/refused.json` says so and the run may be submitted
-    again; else its state is UNCERTAIN.
+    `after`: (`ok` or `any`, job id) that it waits for; default: the dependency in the run's `client/`. Raises
+    RequestError: it is submitted already, another process is submitting it, or it is unclear whether an earlier
+    submission succeeded and `again` is False. With `again` the job is searched by name first and adopted if it exists.
+    Raises the runner's SchedulerError: after a refusal, stored in `client/refused.json`, the run may be submitted
+    again; otherwise its state is UNCERTAIN.
     """
     attempt, known_id = _may_submit(run, scheduler, again)
     if known_id is not None:
@@ -93,7 +96,7 @@ def submit(
     except HackathonError as error:
         refused = not getattr(error, "transient", True) and error.id not in _NO_ANSWER
         if refused or getattr(error, "no_job", False):
-            with contextlib.suppress(OSError):  # a full disk: the run stays UNCERTAIN, which is true as well
+            with contextlib.suppress(OSError):  # if the disk is full the run stays UNCERTAIN, which is also true
                 run.write_client("refused", {"t": time.time(), "attempt": attempt, "message": str(error)})
             step("after-refused")
         raise
@@ -104,10 +107,10 @@ def submit(
 
 
 def recover(run: RunDirectory, scheduler: "Scheduler") -> str | None:
-    """Return the id of a job whose submission was cut off, looked for by name; None when there is none (UNCERTAIN).
+    """Return the id of a job after an interrupted submission, searched by name; None without one (UNCERTAIN).
 
-    What is found is written down as `client/recovered.json`, if the run is the user's own. Raises SchedulerError when
-    the scheduler does not answer.
+    A job of the user's own run is stored in `client/recovered.json`. Raises SchedulerError when the scheduler does not
+    answer.
     """
     job_id = run.job_id()
     if job_id is not None:
@@ -124,7 +127,7 @@ def recover(run: RunDirectory, scheduler: "Scheduler") -> str | None:
 
 
 def _own_jobs(run: RunDirectory, scheduler: "Scheduler", job_ids: list[str]) -> list[str]:
-    """Return the jobs of the run's name without those of other accounts: anybody may give a job that name."""
+    """Return the jobs with the run's name, without those of other accounts: anybody may use that name."""
     from hackathon.schedulers import runner
 
     jobs = runner.status(scheduler, job_ids).jobs if job_ids else {}
@@ -139,13 +142,12 @@ def submit_many(
     workers: int = 4,
     after: tuple[str, str] | None = None,
 ) -> Outcomes:
-    """Submit runs with a few commands at a time and return their outcomes in the order given.
+    """Submit runs, a few at a time, and return their outcomes in order.
 
-    Each run has the guarantees of `submit`; all wait for `after`. `runs` may be a generator that makes them: the
-    next one is made while the scheduler takes the one before; when that fails (a full disk), those made before are
-    submitted and `error` says why.
-    After the first failure no further run is taken from it or begun: what the scheduler refuses once it refuses fifty
-    times; runs that were not begun come back without a job id and without an error.
+    Each run has the guarantees of `submit`; all wait for `after`. `runs` may be a generator: it creates the next run
+    while the scheduler accepts the one before. If it fails (a full disk), the earlier runs are submitted and `error`
+    has the reason. After the first failure no further run is started, because the scheduler would refuse all of them
+    alike; those runs are returned without a job id and without an error.
     """
     import itertools
 
@@ -206,19 +208,19 @@ def submit_chain(
 
 
 def is_unclear(run: RunDirectory) -> bool:
-    """Return whether nobody knows if the latest attempt to submit reached the scheduler (UNCERTAIN)."""
+    """Return whether it is unclear if the latest attempt to submit reached the scheduler (UNCERTAIN)."""
     attempt, _ = run.submitting()
     return attempt > 0 and run.job_id() is None and not is_refused(run, attempt)
 
 
 def require_after(scheduler: "Scheduler", condition: str) -> None:
-    """Refuse what needs a job to wait for another one's end (`any`) or success (`ok`), where the scheduler cannot."""
+    """Raise for a scheduler whose jobs cannot wait for another job's end (`any`) or success (`ok`)."""
     if not scheduler.supports_after(condition):
         raise RequestError(f"runs.no_after_{condition}", scheduler=scheduler.name)
 
 
 def _write_files(run: RunDirectory, files: Mapping[str, str], scheduler: str) -> None:
-    """Write what the scheduler reads in place of a header; never over a file of the run that is not such a one."""
+    """Write the files that this scheduler reads in place of a header, without overwriting other files of the run."""
     if not files:
         return
     written = run.client("files").get("names")
@@ -230,7 +232,7 @@ def _write_files(run: RunDirectory, files: Mapping[str, str], scheduler: str) ->
         run.write_client("files", {"names": sorted(files)})
         for name, text in files.items():
             write_whole(run.path / name, text, mode=file_mode(run.path))
-        run.files.appeared(*files)  # they were looked for before they were written
+        run.files.appeared(*files)  # they were looked up before they were written
     except OSError as error:
         raise UnavailableError("runs.not_written", folder=run.path, what=error.strerror or error) from error
 
@@ -251,7 +253,7 @@ def _try(run: RunDirectory, scheduler: "Scheduler", after: tuple[str, str] | Non
 
 
 def _may_submit(run: RunDirectory, scheduler: "Scheduler", again: bool) -> tuple[int, str | None]:
-    """Return the number of the new attempt, and the job id when an earlier one turned out to be in the queue."""
+    """Return the number of the new attempt, and the job id if an earlier attempt is in the queue."""
     if not (run.path / "client" / "created.json").exists():
         raise RequestError("runs.no_record", run=run.id, path=run.path)
     job_id = run.job_id()
@@ -277,26 +279,26 @@ def _modified(run: RunDirectory, attempt: int) -> float:
 
 
 def _settle(limit: object) -> float:
-    """Return SETTLE, longer where the submission's command was given more time than usual."""
+    """Return SETTLE, or more if the submission's command had a longer time limit."""
     from hackathon.schedulers import runner
 
     return SETTLE + max(0.0, limit - runner.TIMEOUT) if isinstance(limit, (int, float)) else SETTLE
 
 
 def _announce(run: RunDirectory, attempt: int, fact: dict[str, Any]) -> None:
-    """Write down that attempt number `attempt` begins; of two that try at the same moment exactly one gets through."""
+    """Record that attempt number `attempt` begins; of several concurrent processes exactly one succeeds."""
     path = run.path / "client" / f"{submitting_name(attempt)}.json"
     raw = json.dumps({**fact, **this_process()}, ensure_ascii=False).encode("utf-8", "surrogateescape")
     try:
         publish_path(path, raw, file_mode(path.parent))
     except FileExistsError as error:
         raise RequestError("runs.submitting_now", run=run.id, seconds=0, host="?") from error
-    except OSError as error:  # nothing was submitted yet: the attempt did not begin
+    except OSError as error:  # nothing was submitted: the attempt did not begin
         raise UnavailableError("runs.not_written", folder=run.path, what=error.strerror or error) from error
 
 
 def _record(run: RunDirectory, name: str, job_id: str, scheduler: "Scheduler") -> None:
-    """Write down the job id. When the disk is full the job is in the queue all the same: the error says its id."""
+    """Store the job id. If the disk is full, the error contains the id: the job is in the queue."""
     fact = {"t": time.time(), "job_id": job_id, "cluster": run.record().cluster, "scheduler": scheduler.name}
     try:
         run.write_client(name, fact)

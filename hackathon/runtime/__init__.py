@@ -1,1 +1,1 @@
-"""The file that is put beside training programs; it runs in their Python and imports nothing of the toolkit."""
+"""The file that is put beside training programs. It runs in their Python and imports nothing of the toolkit."""

@@ -1,13 +1,13 @@
-"""What a training program needs from the toolkit, in one file of the standard library for Python 3.6 and newer.
+"""The toolkit's services for a training program, in one file of the standard library for Python 3.6 and newer.
 
-Copy it with the program. Outside the toolkit (no HK_RUN in the environment) it writes no files and the numbers still
-come. Nothing in it makes a training fail: what cannot be written is told once on stderr.
+Copy it with the program. Outside the toolkit (no HK_RUN in the environment) it writes no files but still returns the
+numbers. It never makes a training fail: the first write error is printed to stderr.
 
     me = identity()                                          # me.rank, me.world_size, me.local_rank, ...
     meter = Meter()
     should_stop = Stopper(broadcast)                         # broadcast gives every rank the number of rank 0
     for images, labels in batches:
-        meter.saw(images, labels)                            # are they others on each rank?
+        meter.saw(images, labels)                            # do they differ between the ranks?
         with meter.phase("compute"): ...
         meter.step(samples=64 * me.world_size, loss=loss)
         if should_stop(): save(); break
@@ -30,7 +30,7 @@ from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Tup
 
 
 class Identity(NamedTuple):
-    """One process among all: counts start at 0; `source` names what told it."""
+    """The position of one process among all: counts start at 0; `source` names the source of the numbers."""
 
     rank: int
     world_size: int
@@ -42,8 +42,8 @@ class Identity(NamedTuple):
 
 
 # Source, then variables of rank, world size, local rank, local world size, nodes; the first source that is set counts.
-# Innermost first: mpirun starts its daemons with srun and leaves their SLURM_PROCID behind, so Slurm comes last.
-# SLURM_STEP_NUM_TASKS, not SLURM_NTASKS: a batch script without srun has the latter too and would wait for nobody.
+# Innermost first: mpirun starts its daemons with srun and leaves their SLURM_PROCID in the environment, so Slurm comes
+# last. SLURM_STEP_NUM_TASKS, not SLURM_NTASKS: a batch script without srun has the latter too and would wait forever.
 _SOURCES = (
     ("toolkit", "HK_RANK", "HK_PROCESSES", "HK_LOCAL_RANK", "LOCAL_WORLD_SIZE", "HK_NODES"),
     ("torchrun", "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "GROUP_WORLD_SIZE"),
@@ -55,14 +55,14 @@ _SOURCES = (
     ("slurm", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", "", "SLURM_STEP_NUM_NODES"),
 )  # fmt: skip
 _events = {}  # type: Dict[Optional[str], _Lines]
-COLLECTIVES = 64  # steps of a line whose collectives are kept one by one
+COLLECTIVES = 64  # steps of a line whose collectives are stored individually
 
 
 def identity(environ: Optional[Mapping[str, str]] = None) -> Identity:
-    """Return who this process is, by toolkit, torchrun, Horovod, Open MPI, MPICH, PMIx, Slurm, TF_CONFIG; else 0 of 1.
+    """Return the identity by toolkit, torchrun, Horovod, Open MPI, MPICH, PMIx, Slurm, TF_CONFIG; else 0 of 1.
 
-    A source without a rank, or with a rank outside its world, is passed over. Missing local numbers are derived, for
-    ranks placed node by node.
+    A source without a rank, or with a rank outside its world, is skipped. Missing local numbers are derived, for ranks
+    placed node by node.
     """
     env = os.environ if environ is None else environ
 
@@ -76,7 +76,7 @@ def identity(environ: Optional[Mapping[str, str]] = None) -> Identity:
             continue
         in_step = (rank, world) == (read("SLURM_PROCID"), read("SLURM_STEP_NUM_TASKS"))
         if source == "pmi" and not local_world and in_step:
-            continue  # `srun --mpi=pmi2` gives no local numbers: Slurm's own variables have them
+            continue  # `srun --mpi=pmi2` sets no local numbers: Slurm's own variables have them
         if source in ("pmix", "slurm"):
             local_world = dict(enumerate(_slurm_counts(env))).get(read("SLURM_NODEID") or 0)
         local_world = local_world or (-(-world // nodes) if nodes else world)
@@ -116,10 +116,10 @@ def _from_tf_config(text: str, host: str) -> Optional[Identity]:
 
 
 def rendezvous(me: Identity, environ: Optional[Mapping[str, str]] = None) -> Tuple[str, int]:
-    """Return (address, port) where the processes meet: MASTER_ADDR and MASTER_PORT, else guessed.
+    """Return (address, port) where the processes meet: MASTER_ADDR and MASTER_PORT, else derived values.
 
-    Without MASTER_ADDR: this host when it is the only node, under Slurm the step's first node, else ValueError.
-    Without MASTER_PORT: a port below the ephemeral ones, the same in all processes of one launch.
+    Without MASTER_ADDR: this host when it is the only node, under Slurm the step's first node, else ValueError. Without
+    MASTER_PORT: a port below the ephemeral ones, the same in all processes of one launch.
     """
     env = os.environ if environ is None else environ
     address = env.get("MASTER_ADDR") or ("127.0.0.1" if me.nodes == 1 else "".join(_node_names(env)[:1]))
@@ -130,9 +130,9 @@ def rendezvous(me: Identity, environ: Optional[Mapping[str, str]] = None) -> Tup
 
 
 def tf_config(me: Identity, environ: Optional[Mapping[str, str]] = None) -> str:
-    """Return TensorFlow's TF_CONFIG: the one that says who `me` is, else every rank as a worker with a port of its own.
+    """Return TensorFlow's TF_CONFIG: the existing one for `me`, else every rank as a worker with its own port.
 
-    Ports are 617 apart, for neighbouring jobs have neighbours. ValueError for several nodes that are not known.
+    Ports are 617 apart, because neighbouring jobs have neighbouring ports. Raises ValueError for several unknown nodes.
     """
     env = os.environ if environ is None else environ
     if me.source == "tf_config":
@@ -156,7 +156,7 @@ class _Lines:
         self._torn, self._warned = True, False  # a killed attempt, or a full disk, may have left half a line
 
     def append(self, lines: List[Dict[str, Any]]) -> None:
-        """Write all lines in one go; the first failure is told on stderr, and it goes on trying silently."""
+        """Write all lines at once; print the first failure to stderr, and try again silently later."""
         if not self.path or not lines:
             return
         try:
@@ -166,7 +166,7 @@ class _Lines:
                 if self._torn and size and os.pread(target, 1, size - 1) != b"\n":
                     text = b"\n" + text
                 self._torn = True
-                while text:  # a disk that fills up takes a part and refuses the rest
+                while text:  # a disk that becomes full accepts a part and refuses the rest
                     text = text[os.write(target, text) :]
                 self._torn = False
         except (OSError, ValueError) as error:
@@ -176,12 +176,12 @@ class _Lines:
 
 
 def _value(value: Any) -> Any:
-    """Return what JSON can hold: a tensor of one element becomes its number, a non-finite number a string."""
+    """Return a JSON value: a tensor of one element becomes its number, a non-finite number a string."""
     if value is None or isinstance(value, (bool, int, str)):
         return value
     try:
         value = float(value)
-    except Exception:  # whatever a framework's tensor raises
+    except Exception:  # any error of a framework's tensor
         return str(value)
     return value if math.isfinite(value) else "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
 
@@ -198,14 +198,14 @@ def log_event(event: str, **fields: Any) -> None:
 
 
 def checkpoint_written(path: Any) -> None:
-    """Record that a checkpoint is complete; its path is kept relative to the run where it lies inside."""
+    """Record that a checkpoint is complete; its path is relative to the run if it is inside."""
     path, run = os.path.abspath(str(path)), os.path.abspath(os.environ.get("HK_RUN") or os.sep)
     inside = run != os.sep and path.startswith(run + os.sep)
     log_event("checkpoint", path=path[len(run) + 1 :] if inside else path)
 
 
 def _checksum(values: Any) -> str:
-    """Return the CRC-32 of the bytes of tensors, wherever they lie, and of how other values are printed."""
+    """Return the CRC-32 of the bytes of tensors on any device, and of other values as printed."""
     total = 0
     for value in values.values() if isinstance(values, dict) else values:
         if isinstance(value, (dict, list, tuple)):
@@ -213,26 +213,26 @@ def _checksum(values: Any) -> str:
         try:
             for name in ("detach", "cpu", "get", "numpy", "tobytes"):
                 value = getattr(value, name)() if hasattr(value, name) else value
-        except Exception:  # whatever a framework raises
+        except Exception:  # any error of a framework
             pass
         total = zlib.crc32(value if isinstance(value, bytes) else repr(value).encode("utf-8", "replace"), total)
     return "%08x" % total
 
 
 def _device(value: Any) -> str:
-    """Return where a tensor lies: `cpu`, `cuda:0 <uuid>` (an older PyTorch knows none); empty for what is no tensor."""
+    """Return a tensor's device: `cpu`, `cuda:0 <uuid>` (older PyTorch has no uuid); empty for other values."""
     name = ""
     try:
         name = str(getattr(value, "device", ""))
         if name[:4] == "cuda" and "torch" in sys.modules:
             name += " %s" % getattr(sys.modules["torch"].cuda.get_device_properties(value.device), "uuid", "")
-    except Exception:  # JAX calls its GPUs alike, and torch does not know its devices
+    except Exception:  # JAX names its GPUs the same way, but torch does not know its devices
         pass
     return name.strip()
 
 
 class _Phase:
-    """What `with meter.phase(name):` uses: time belongs to the innermost phase."""
+    """The context of `with meter.phase(name):`. Time belongs to the innermost phase."""
 
     def __init__(self, meter: "Meter", name: str) -> None:
         self._meter, self._name = meter, name
@@ -248,15 +248,15 @@ class _Phase:
 
 
 class Meter:
-    """Throughput behind the warm-up and the split of time, written to `metrics/rank-<n>.jsonl`.
+    """Measures throughput after the warm-up and the split of time, and writes `metrics/rank-<n>.jsonl`.
 
-    The first `warmup` steps are marked and count nowhere. A line covers `every_steps` steps or `every_seconds`,
-    whichever is over first; lines reach the file at most every `write_seconds`. Time in the phase `pause` (evaluation,
-    checkpoints) is not training time; other names are free. Outside all phases, the time in which this thread had a
-    CPU is `host`, the rest `other`. `show` prints each line for people, on rank 0.
+    The first `warmup` steps are marked and not counted. A line covers `every_steps` steps or `every_seconds`, whichever
+    ends first; lines are written at most every `write_seconds`. Time in the phase `pause` (evaluation, checkpoints) is
+    not training time; other names are free. Outside all phases, the time in which this thread used a CPU is `host`, the
+    rest `other`. `show` prints each line on rank 0.
 
     Each phase `communication` is one collective that all ranks leave together (all-reduce, barrier). Its seconds are
-    kept for each step: the shortest of all ranks' is that of the rank that came last, and the others waited for it.
+    stored for each step: the rank with the shortest time arrived last, and the others waited for it.
     """
 
     def __init__(
@@ -283,23 +283,23 @@ class Meter:
         return _Phase(self, name)
 
     def move(self, seconds: float, source: str, target: str) -> None:
-        """Give a part of one phase's time to another, e.g. the wait for the all-reduce inside `compute`."""
+        """Move time from one phase to another, e.g. the wait for the all-reduce inside `compute`."""
         self._times[source] = self._times.get(source, 0.0) - seconds
         self._times[target] = self._times.get(target, 0.0) + seconds
         if target == "communication":
             self._spent.append(seconds)
 
     def saw(self, *parts: Any) -> None:
-        """Note checksums of the first four batches of this rank: they tell whether the ranks read different data."""
+        """Store checksums of the first four batches of this rank: they show whether the ranks read different data."""
         if len(self._sums) < 4:
             self._sums.append(_checksum(parts))
             if len(self._sums) == 4:
                 self._pending.append(_stamp(data=self._sums))
 
     def step(self, **values: Any) -> None:
-        """End a step; the keyword named like the unit counts (over all processes), others are noted with the interval.
+        """End a step; the keyword named like the unit counts (over all processes), others are stored with the interval.
 
-        Tensors are read only when a line is made, so that a step does not wait for a GPU.
+        Tensors are read only when a line is created, so that a step does not wait for a GPU.
         """
         self.steps += 1
         self._interval_steps += 1
@@ -313,7 +313,7 @@ class Meter:
             self._close()
 
     def final(self, **numbers: Any) -> Dict[str, Any]:
-        """Return and write the run's numbers: median throughput and shares of time behind the warm-up, `numbers`."""
+        """Return and write the run's numbers: median throughput and shares of time after the warm-up, `numbers`."""
         self._close()
         result = _shares(self._totals)
         if self._rates:
@@ -325,7 +325,7 @@ class Meter:
         return result
 
     def flush(self) -> None:
-        """Write the lines that wait."""
+        """Write the pending lines."""
         waiting, self._pending, self._wrote = self._pending, [], self._clock()
         self._lines.append(waiting)
 
@@ -345,12 +345,12 @@ class Meter:
         return sum(self._times.values()) - self._times.get("pause", 0.0)
 
     def _close(self) -> None:
-        """End the interval: make its line, and add it to the totals unless it is warm-up."""
+        """End the interval: create its line, and add it to the totals unless it is warm-up."""
         self._switch(self._phase)
         if self._cpu_clock:
             host = self._times.get("other", 0.0) * self._busy / max(1e-9, self._watched)
             self.move(host, "other", "host")
-            # the clock costs up to 5 µs on a busy machine, four times a step: of short steps only some are looked at
+            # the CPU clock costs up to 5 µs on a busy machine, four times per step, so not every short step is measured
             each = self._seconds() / max(1, self._interval_steps)
             self._stride = min(16, 1 + int(2e-5 / max(1e-9, 0.002 * each)))
             self._busy = self._watched = 0.0
@@ -388,7 +388,7 @@ class Meter:
 
 
 def _shares(times: Dict[str, float]) -> Dict[str, Any]:
-    """Return `<phase>_share` of the training time; no phase claims `host_share` and `other_share`."""
+    """Return `<phase>_share` of the training time; `host_share` and `other_share` are the time outside phases."""
     named = {name: spent for name, spent in sorted(times.items()) if name != "pause"}
     total = sum(named.values())
     return {name + "_share": round(spent / total, 6) for name, spent in named.items()} if total else {}
@@ -403,7 +403,7 @@ def scaled_learning_rate(base: float, processes: int, step: int, warmup_steps: i
 
 
 def deadline() -> Optional[float]:
-    """Return when the job will be ended, in seconds since 1970; None when nobody said so."""
+    """Return when the job will be stopped, in seconds since 1970; None when unknown."""
     text = os.environ.get("HK_DEADLINE", "")
     try:
         with open(os.environ["HK_STOP"]) as stop:
@@ -414,12 +414,12 @@ def deadline() -> Optional[float]:
 
 
 class Stopper:
-    """Says at a step's end, the same on all ranks, whether to stop: rank 0 looks for the file HK_STOP once a second.
+    """Decides at a step's end, the same on all ranks, whether to stop: rank 0 checks the file HK_STOP once a second.
 
-    `broadcast(number)` is collective and gives rank 0's whole number to every rank. An exchange in every step would
-    cost time, so rank 0 sends after how many steps all meet again: as many as it made in `seconds`, at most twice the
-    former number; 0 means stop. The first call looks. ValueError with several processes and no broadcast: ranks that
-    look for themselves can disagree, and then wait for each other for ever.
+    `broadcast(number)` is collective and returns rank 0's whole number on every rank. An exchange in every step would
+    cost time, so rank 0 sends the number of steps until the next one: as many as it made in `seconds`, at most twice
+    the previous number; 0 means stop. The first call checks. Raises ValueError with several processes and no broadcast:
+    ranks that check separately can disagree, and then wait for each other forever.
     """
 
     def __init__(
@@ -434,7 +434,7 @@ class Stopper:
         self._wait = self._left = 1
 
     def __call__(self) -> bool:
-        """Return True when all ranks shall stop now; call it once per step on every rank."""
+        """Return True when all ranks must stop now; call it once per step on every rank."""
         self._left -= 1
         if self._wait and self._left <= 0:
             self._left = self._wait = self._broadcast(self._next() if self._leads else 0)
@@ -449,7 +449,7 @@ class Stopper:
 
 
 def environment() -> Dict[str, Any]:
-    """Return what this host runs with: Python, packages, modules, MPI, GPUs with driver, network interfaces."""
+    """Return this host's environment: Python, packages, modules, MPI, GPUs with driver, network interfaces."""
 
     def output(*argv: str) -> str:
         try:
@@ -459,7 +459,7 @@ def environment() -> Dict[str, Any]:
 
     def packages() -> Dict[str, str]:
         found = {}  # type: Dict[str, str]
-        try:  # a tenth of the time that pip takes, in every job; Python 3.8 has it
+        try:  # ten times faster than pip, in every job; needs Python 3.8
             for each in importlib.import_module("importlib.metadata").distributions():
                 try:
                     text = each.read_text("METADATA") or each.read_text("PKG-INFO") or ""

@@ -1,4 +1,4 @@
-"""What was measured about a cluster's communication, kept with the user's settings: `measured/<cluster>.json`.
+"""Measurements of a cluster's communication, stored with the user's settings: `measured/<cluster>.json`.
 
 One entry for each number of nodes and processes, the newest one. The scaling model reads α, B and the bus bandwidth.
 """
@@ -18,15 +18,15 @@ RESULT = "allreduce.json"
 
 
 def measured_path(cluster: str) -> Path:
-    """Return the file of a cluster's measurements; RuntimeError when nobody knows this user's home."""
+    """Return the file of a cluster's measurements; RuntimeError when this user has no home."""
     return user_config() / "measured" / f"{cluster}.json"
 
 
 def measured(cluster: str) -> list[dict[str, Any]]:
-    """Return what was measured, fewest nodes first: nodes, processes, backend, hosts, date, run, operations, …
+    """Return the measurements, fewest nodes first: nodes, processes, backend, hosts, date, run, operations, …
 
     `operations`: name → bytes and busbw_gb_s (largest message), latency_us (smallest one), fits (`small`, `large`:
-    alpha_us, beta_gb_s, from_bytes, to_bytes, relative_error). Empty when there is nothing, or the file is no such one.
+    alpha_us, beta_gb_s, from_bytes, to_bytes, relative_error). Empty without a file or with an invalid one.
     """
     try:
         value = read_json(measured_path(cluster))
@@ -37,7 +37,7 @@ def measured(cluster: str) -> list[dict[str, Any]]:
 
 
 def entry(run: RunDirectory) -> dict[str, Any]:
-    """Return what a successful run of the recipe measured; HackathonError when its result file is missing or torn."""
+    """Return the measurement of a successful run of the recipe; HackathonError for a missing or incomplete result."""
     result: Any = read_json(run.path / RESULT)
     request = run.request()
     try:
@@ -69,9 +69,9 @@ def entry(run: RunDirectory) -> dict[str, Any]:
 
 
 def keep(cluster: str, entries: list[dict[str, Any]]) -> Path:
-    """Replace the file by one with these entries and the former ones of other nodes or processes; return its path.
+    """Write these entries, and the existing ones of other nodes or processes, to the file; return its path.
 
-    Raises UnavailableError when it cannot be written (full disk, no permission).
+    Raises UnavailableError when it is not writable (full disk, no permission).
     """
     fresh = {(row["nodes"], row["processes"]) for row in entries}
     former = [row for row in measured(cluster) if (row["nodes"], row["processes"]) not in fresh]

@@ -1,4 +1,4 @@
-"""From run directories, or from what an index holds of them, to the results of a study."""
+"""Compute the results of a study from run directories or from an index of them."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
@@ -23,18 +23,17 @@ if TYPE_CHECKING:
 
 
 Judge = Callable[[Path, RunRecord, Numbers], RunJudgement]
-"""What says of a successful run, from its folder, record and final numbers, why its result may not be believed."""
+"""Returns doubts about a successful run's result, from its folder, record and final numbers."""
 
 
 def run_result(
     run: Path, *, status: str, reason: str = "", metric: str | None = None, judge: Judge | None = None
 ) -> RunResult:
-    """Return a run's result: its state as the caller found it, its sizes, notes and job id from its files, its metrics.
+    """Return a run's result: the caller's state; sizes, notes and job id from its files; its metrics.
 
-    `judge` says of a successful one why it may not be believed (`hackathon.diagnosis.doubts.judge`).
-
-    `metric` replaces the request's; a run that has not ended gives what it measured so far in `metrics`, but only a
-    successful one counts in a table. Raises RequestError for a metric's pattern that is not a regular expression.
+    `judge` returns doubts about a successful run (`hackathon.diagnosis.doubts.judge`). `metric` replaces the request's.
+    A running run has its metrics so far in `metrics`, but only a successful one counts in a table. Raises RequestError
+    for a metric's pattern that is not a regular expression.
     """
     directory = RunDirectory(run)
     record = directory.known()
@@ -68,11 +67,10 @@ def study_results(
     baseline: RunResult | None = None,
     judge: Judge | None = None,
 ) -> dict[str, Any]:
-    """Return a study's results: its runs' metrics with the states that the caller found; as `results_of`.
+    """Return a study's results from its runs' metrics and the caller's states, like `results_of`.
 
-    `judge`: as in `run_result`.
-
-    Raises as `run_result`, and RequestError for a baseline whose settings no series has.
+    `judge`: as in `run_result`. Raises the errors of `run_result`, and RequestError for a baseline whose settings no
+    series has.
     """
     record = study_as_measured(study.path.parent.parent, study.path, study.record())
     runs = [
@@ -97,10 +95,10 @@ def results_of(
 ) -> dict[str, Any]:
     """Return the results of a study (`record`: its `study.json`) from all numbers of its runs.
 
-    `metric` replaces the study's own. A study by samples/s whose programs print none, but tokens/s or steps/s, is made
-    with those. A run that goes on has no final number, so it has no value. Points without a run are not in the result.
+    `metric` replaces the study's own. If the programs of a study by samples/s print only tokens/s or steps/s, those are
+    used. A running run has no final number, so it has no value. Points without a run are omitted.
     """
-    ordered = sorted(runs, key=lambda run: run.id)  # an id begins with the time at which the run was made
+    ordered = sorted(runs, key=lambda run: run.id)  # an id begins with the time at which the run was created
     request = mapping_of(record.get("base_request"))
     declared = mappings_of(request.get("metrics"))
     own = text_of(record.get("metric")) or text_of(request.get("metric")) or DEFAULT_METRIC

@@ -1,8 +1,8 @@
-"""Set a new result beside an old one: is it the same within the noise of the repeats, faster, slower, less accurate?
+"""Compare a new result with an old one: the same within the noise of the repeats, faster, slower, less accurate?
 
 The noise is that of the repeats. With two or more on both sides: Welch's 95 % interval of the difference of the means.
-With one on one side: whether it lies in the 95 % prediction interval of the other side's next run. With one each nobody
-knows the noise, and a stated tolerance takes its place; so it does for accuracies that repeats compute alike. Pure.
+With one on one side: whether it is in the 95 % prediction interval of the other side's next run. With one each the
+noise is unknown, and a fixed tolerance replaces it, as it does for accuracies that repeats compute identically. Pure.
 """
 
 import json
@@ -26,7 +26,7 @@ VERDICTS = (FAILED, DIFFERENT, SLOWER, UNKNOWN, FASTER, SAME)
 """The worst first: the verdict over several points is the worst one."""
 GOOD = frozenset({SAME, FASTER})
 TOLERANCE = 0.05
-"""Share by which single runs may differ in speed: shared machines seldom do better."""
+"""Relative difference in speed of single runs that is tolerated: shared machines are rarely more stable."""
 QUALITY_TOLERANCE = 0.01
 """The same for accuracy or loss."""
 CONFIDENCE = 0.95
@@ -35,26 +35,26 @@ _QUALITY = ("accuracy", "val_accuracy", "perplexity", "val_loss", "loss")
 
 @dataclass(frozen=True)
 class Result:
-    """What one run, or the crate of one, brings into a comparison."""
+    """The data of one run, or of its crate, for a comparison."""
 
     id: str
     processes: int
     state: str
     metric: str
-    """The one that it is measured by."""
+    """The metric that measures it."""
     unit: str = ""
     metrics: Mapping[str, float] = field(default_factory=dict)
     texts: Mapping[str, str] = field(default_factory=dict)
-    """What it told in words: the digest of its weights."""
+    """Its final texts: the digest of its weights."""
     check: RecordedCheck | None = None
     asked: str = ""
-    """The metric that its request names, where that is another one than `metric`."""
+    """The metric in its request, if that differs from `metric`."""
     settings: Mapping[str, Any] = field(default_factory=dict)
-    """What its study varies beside the process count."""
+    """What its study varies besides the process count."""
     shares: RunShares | None = None
-    """Where the time of its steps goes; None when it did not tell."""
+    """The split of its steps' time; None when not recorded."""
     evidence: GainEvidence = field(default_factory=GainEvidence)
-    """What says how much advice on it can gain."""
+    """Facts that limit the gain of advice on it."""
 
 
 @dataclass(frozen=True)
@@ -68,12 +68,12 @@ class Difference:
     change: float | None
     """New mean ÷ old mean − 1; None when the old mean is 0."""
     low: float | None
-    """The 95 % interval of the change, or the tolerance around it."""
+    """Lower end of the 95 % interval of the change, or of the tolerance around it."""
     high: float | None
     method: str
     """welch, prediction or tolerance."""
     differs: bool
-    """Whether it is more than noise."""
+    """Whether it exceeds the noise."""
 
 
 @dataclass(frozen=True)
@@ -87,20 +87,20 @@ class ComparedPoint:
     passed: bool | None = None
     """Whether the new runs pass the check that the old ones passed; None without a check, or when the old ones fail."""
     texts: Mapping[str, bool] = field(default_factory=dict)
-    """Name of a text (`weights`) → whether all runs of both sides told the same."""
+    """Name of a text (`weights`) → whether it is the same in all runs of both sides."""
     runs: tuple[int, int] = (0, 0)
     """Successful runs of both sides."""
     settings: Mapping[str, Any] = field(default_factory=dict)
     shares: tuple[Mapping[str, Any] | None, Mapping[str, Any] | None] = (None, None)
-    """Where the time of a step goes on both sides, as the results JSON has it for a point."""
+    """The split of a step's time on both sides, as in the results JSON for a point."""
     tried: tuple[AdviceOutcome, ...] = ()
-    """What became of each piece of advice that the old runs had."""
+    """The outcome of each piece of advice for the old runs."""
     diverged: tuple[str, ...] = ()
-    """Accuracies and losses that all old runs told as numbers, and a new one as NaN or infinite."""
+    """Accuracies and losses that are numbers in all old runs, and NaN or infinite in a new one."""
 
 
 Changes = Callable[[Result, Result], Sequence[Change]]
-"""(An old result, a new one) → what differs between their runs."""
+"""(An old result, a new one) → differences between their runs."""
 
 
 def compare(
@@ -112,12 +112,12 @@ def compare(
     quality_tolerance: float = QUALITY_TOLERANCE,
     changes: Changes | None = None,
 ) -> list[ComparedPoint]:
-    """Return the comparison for each point that both sides have; [] when there is none.
+    """Return the comparison for each point that both sides have; [] without any.
 
-    A point is a number of processes with the settings that a study varies: runs of other settings are never compared.
-    The points come settings by settings, in each the smallest first. `metric` replaces the old side's own: what its
-    request names, else the throughput that the runs of both sides tell. Only successful runs count. `changes`: with it,
-    a point tells what became of the old runs' advice.
+    A point is a number of processes with the settings that a study varies: runs with other settings are never compared.
+    Points are sorted by settings, then by size. `metric` replaces the old side's own: that of its request, else the
+    throughput in the runs of both sides. Only successful runs count. With `changes`, a point contains the outcome of
+    the old runs' advice.
     """
     metric = metric or _told(old, new)
     sides = [_by_point(side) for side in (old, new)]
@@ -137,7 +137,7 @@ def compare(
 def _with_shares(
     point: ComparedPoint, old: Sequence[Result], new: Sequence[Result], changes: Changes | None
 ) -> ComparedPoint:
-    """Return a point with where the time goes on both sides, and with what became of the old side's advice."""
+    """Return a point with the split of the time on both sides, and the outcome of the old side's advice."""
     before, after = ([result for result in side if result.state == SUCCEEDED] for side in (old, new))
     tried: tuple[AdviceOutcome, ...] = ()
     if changes is not None and before and after:
@@ -150,12 +150,12 @@ def _with_shares(
 
 
 def saved(speed: Difference | None) -> MeasuredGain | None:
-    """Return how much less time a sample takes on the new side, as a share; None where that is not known."""
+    """Return the relative reduction of the time per sample on the new side; None when unknown."""
     if speed is None or speed.change is None or speed.low is None or speed.high is None:
         return None
 
     def gain(change: float) -> float:
-        """`change` of a rate r: time falls by 1 − 1/r; of a time it is the gain itself."""
+        """Return the gain of a `change`: for a rate r, time falls by 1 − 1/r; for a time it is the change itself."""
         return -change if lower_is_better(speed.unit) else 1 - 1 / max(1 + change, 1e-9)
 
     low, high = sorted((gain(speed.low), gain(speed.high)))
@@ -167,7 +167,7 @@ def _shares(results: Sequence[Result]) -> Mapping[str, Any] | None:
 
 
 def _by_point(results: Sequence[Result]) -> dict[tuple[str, int], list[Result]]:
-    """Return the results of each point, points in the order in which they first appear."""
+    """Return the results of each point, points in the order of their first appearance."""
     points: dict[tuple[str, int], list[Result]] = {}
     for result in results:
         points.setdefault((json.dumps(dict(result.settings), sort_keys=True), result.processes), []).append(result)
@@ -184,8 +184,8 @@ def difference(
 ) -> Difference:  # fmt: skip
     """Return how two samples of a number differ; each must have at least one finite value.
 
-    `computed`: repeats may compute the very same number, as an accuracy with a fixed seed, which says nothing about
-    the noise: where they do not scatter, the tolerance holds.
+    `computed`: repeats may compute exactly the same number, such as an accuracy with a fixed seed. Such repeats do not
+    show the noise: without scatter, the tolerance is used.
     """
     first, second = fmean(old), fmean(new)
     if len(old) > 1 and len(new) > 1:
@@ -204,7 +204,7 @@ def difference(
     bounds = sorted(((apart - half) / first, (apart + half) / first)) if scale else (None, None)
     return Difference(
         name, unit, tuple(old), tuple(new), apart / first if scale else None, bounds[0], bounds[1], method,
-        # numbers that are equal but for rounding are equal, also where the repeats do not scatter at all
+        # numbers that are equal except for rounding are equal, even if the repeats do not scatter
         differs=abs(apart) > max(half, rounding),
     )  # fmt: skip
 
@@ -212,7 +212,7 @@ def difference(
 def student(confidence: float, freedom: float) -> float:
     """Return t such that Student's distribution has `confidence` of its mass between -t and t.
 
-    Found by bisection on the two-sided tail I(f / (f + t²); f/2, 1/2) (Abramowitz & Stegun 26.7.1).
+    By bisection on the two-sided tail I(f / (f + t²); f/2, 1/2) (Abramowitz & Stegun 26.7.1).
     """
     low, high = 0.0, 2.0
     while _tail(high, freedom) > 1 - confidence:
@@ -298,13 +298,13 @@ def _point(
 
 
 def _told(old: Sequence[Result], new: Sequence[Result]) -> str:
-    """Return the metric that both sides are compared by: chosen over all runs together, as that of a study is."""
+    """Return the metric for comparing both sides: chosen over all runs together, like that of a study."""
     first = next((result for result in old if result.state == SUCCEEDED), None)
     if first is None:
         return DEFAULT_METRIC
     target = first.asked or first.metric
     metrics = {name for result in (*old, *new) if result.state == SUCCEEDED for name in result.metrics}
-    # whose request declares its metric is measured by it, told or not
+    # a run whose request declares its metric is measured by it, even without a value
     own = first.metric == target and target not in first.metrics
     return throughput(target, {target: {}} if own else {}, metrics)
 
@@ -312,7 +312,7 @@ def _told(old: Sequence[Result], new: Sequence[Result]) -> str:
 def _of(
     name: str, old: Sequence[Result], new: Sequence[Result], tolerance: float, *, computed: bool = False
 ) -> Difference | None:  # fmt: skip
-    """Return the difference of one metric, None when a side has no finite value of it; `computed`: as `difference`."""
+    """Return the difference of one metric, None when a side has no finite value; `computed`: like `difference`."""
     first, second = ([value for value in _values(name, side) if math.isfinite(value)] for side in (old, new))
     if not first or not second:
         return None

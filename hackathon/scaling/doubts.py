@@ -1,6 +1,6 @@
-"""Why a result may not be believed: the kinds of doubt, and those that only the points of a study show together. Pure.
+"""Doubts about a result: their kinds, and those that only the points of a study show together. Pure.
 
-What a run's own records show is found by `hackathon.diagnosis.doubts`.
+`hackathon.diagnosis.doubts` finds those in a run's own records.
 """
 
 import math
@@ -11,7 +11,7 @@ from typing import Any
 from hackathon.text.messages import message
 
 FALSE, CHECK = "false", "check"
-"""The result is not what it is taken for; it may be right, and somebody should look."""
+"""The result is not what it seems; it may be right, and somebody should check."""
 SEVERITIES = {
     "identical-ranks": FALSE,
     "no-group": FALSE,
@@ -29,36 +29,36 @@ SEVERITIES = {
     "super-linear": CHECK,
     "noise": CHECK,
 }
-"""Id of each kind of doubt → its severity; a false result is marked wherever it is shown."""
+"""Id of each kind of doubt → its severity; a false result is marked wherever it is displayed."""
 SUPER_LINEAR, SIGMAS, REPEATS = 0.05, 3.0, 3
-"""How far above 1 an efficiency must lie, in itself and in standard deviations, and repeats that these are made of."""
+"""Excess over 1 of a doubted efficiency: absolute, and in standard deviations; repeats for a standard deviation."""
 FAR_SUPER_LINEAR = 0.2
-"""How far above 1 an efficiency must lie where there are fewer repeats."""
+"""Excess over 1 of a doubted efficiency with fewer repeats."""
 WORK = 0.02
-"""Share by which the samples of a step may differ from what the mode says."""
+"""Tolerated relative difference of a step's samples from those of the mode."""
 
 
 @dataclass(frozen=True)
 class Doubt:
-    """One reason why a run's result may not be believed, as it is kept until somebody reads it."""
+    """One reason to doubt a run's result, in stored form."""
 
     id: str
     """One of SEVERITIES."""
     values: Mapping[str, str] = field(default_factory=dict, hash=False)
-    """For its message."""
+    """Placeholders of its message."""
     kind: str = ""
-    """Which of several messages of the id it is."""
+    """Selects one of several messages of the id."""
     evidence: str = ""
-    """Where it shows: `logs/rank-1.log:3`, a run's id, or empty where the numbers are the evidence."""
+    """Its location: `logs/rank-1.log:3`, a run's id, or empty if the numbers are the evidence."""
 
     def to_json(self) -> dict[str, str]:
-        """Return the doubt as DESIGN's results JSON has it, its message in the current language."""
+        """Return the doubt as in DESIGN's results JSON, its message in the current language."""
         severity = SEVERITIES[self.id]
         return {"id": self.id, "severity": severity, "message": self.message, "evidence": self.evidence}
 
     @property
     def message(self) -> str:
-        """What is doubted and why, in the current language."""
+        """The doubt and its reason, in the current language."""
         name = "_".join(filter(None, (f"doubts.{self.id.replace('-', '_')}", self.kind)))
         if "mode" not in self.values:
             return message(name, **self.values)
@@ -66,7 +66,7 @@ class Doubt:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> "Doubt":
-        """Return a doubt from its fields as JSON. Raises KeyError, TypeError or ValueError for what is none."""
+        """Return a doubt from its fields as JSON. Raises KeyError, TypeError or ValueError for invalid ones."""
         values = {str(name): str(text) for name, text in value["values"].items()}
         doubt = cls(str(value["id"]), values, str(value["kind"]), str(value["evidence"]))
         if not doubt.message:
@@ -76,25 +76,25 @@ class Doubt:
 
 @dataclass(frozen=True)
 class RunJudgement:
-    """What a run's own records say about its result."""
+    """The verdict of a run's own records on its result."""
 
     doubts: tuple[Doubt, ...] = ()
     work: float | None = None
-    """Samples of a step over all processes, as the Meter told them; None when it did not."""
+    """Samples of a step over all processes, by the Meter; None when not recorded."""
 
 
 def is_false(doubts: Iterable[Mapping[str, Any]]) -> bool:
-    """Return whether one of the doubts of a point or a run (as JSON) says that its result is false."""
+    """Return whether one of the doubts of a point or a run (as JSON) marks its result as false."""
     return any(doubt["severity"] == FALSE for doubt in doubts)
 
 
 def believed(points: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the points (as DESIGN's results JSON) with a speed-up that is not false: what a study has reached."""
+    """Return the points (as DESIGN's results JSON) with a speed-up that is not false."""
     return [point for point in points if point["speedup"] is not None and not is_false(point["doubts"])]
 
 
 def merged(doubts: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return doubts (as JSON) each kind once, false ones first: what several runs of a point show."""
+    """Return doubts (as JSON) with each kind once, false ones first: those of several runs of a point."""
     order = list(SEVERITIES)
     first: dict[str, dict[str, Any]] = {}
     for doubt in doubts:
@@ -103,10 +103,10 @@ def merged(doubts: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def work_doubt(mode: str, processes: int, work: float, base_processes: int, base_work: float) -> Doubt | None:
-    """Return a doubt when a run's samples per step are not those of its study's mode; None when they are.
+    """Return a doubt when a run's samples per step do not fit its study's mode; else None.
 
     `work`, `base_work`: samples of a step over all processes. In weak scaling they grow with the processes, in strong
-    scaling they stay: there a batch that cannot be divided may lose up to one sample a process.
+    scaling they are constant: a batch that is not divisible may lose up to one sample per process.
     """
     if mode not in ("weak", "strong") or not base_work > 0 or not base_processes:
         return None
@@ -126,10 +126,10 @@ def work_doubt(mode: str, processes: int, work: float, base_processes: int, base
 def point_doubts(
     point: Mapping[str, Any], base: Mapping[str, Any] | None, before: Mapping[str, Any] | None, smallest: int
 ) -> list[dict[str, str]]:
-    """Return the doubts that a point raises beside others of its series (points as DESIGN's results JSON).
+    """Return a point's doubts in comparison with others of its series (points as DESIGN's results JSON).
 
-    `base`: the series' base point; `before`: the next smaller point with a value; `smallest`: fewest processes asked
-    for.
+    `base`: the series' base point; `before`: the next smaller point with a value; `smallest`: fewest requested
+    processes.
     """
     doubts: list[Doubt] = []
     if point["value"] is None:
@@ -145,7 +145,7 @@ def point_doubts(
 
 
 def _super_linear(point: Mapping[str, Any], base: Mapping[str, Any]) -> bool:
-    """Return whether an efficiency lies above 1 by more than the noise of both points' repeats explains."""
+    """Return whether an efficiency exceeds 1 by more than the noise of both points' repeats explains."""
     efficiency = point["efficiency"]
     if efficiency is None or point["processes"] <= base["processes"] or efficiency <= 1 + SUPER_LINEAR:
         return False
@@ -158,9 +158,9 @@ def _super_linear(point: Mapping[str, Any], base: Mapping[str, Any]) -> bool:
 
 
 def _noise(points: Sequence[Mapping[str, Any]]) -> float | None:
-    """Return the larger standard deviation of points over their repeats, as a speed-up; None where one has none.
+    """Return the largest standard deviation of points over their repeats, as a speed-up; None if one has none.
 
-    Values themselves would not do: the time of a step whose work grows with the processes had better not change at all.
+    Values themselves are unsuitable: the time of a step whose work grows with the processes ideally does not change.
     """
     if any(point["spread"]["stdev"] is None or point["speedup"] is None for point in points):
         return None

@@ -1,8 +1,9 @@
-"""The drawing process: Vega-Lite on stdin, pictures on stdout. It is a program of its own because its JavaScript engine
-can take a lot of memory, hang or crash, and a table must not go down with a picture.
+"""The drawing process: Vega-Lite on stdin, pictures on stdout.
 
-In: `{"charts": [{"spec", "format": "svg"|"png", "scale"}], "fonts": [folder]}`; out: `{"charts": [base64]}`. Imports
-nothing of the toolkit, so that it can be started as a file. As a file it draws one order; `serve` draws one a line.
+It is a separate program because its JavaScript engine can use much memory, hang or crash, which must not affect a
+table. In: `{"charts": [{"spec", "format": "svg"|"png", "scale"}], "fonts": [folder]}`; out: `{"charts": [base64]}`. It
+imports nothing of the toolkit, so that it can be started as a file. As a file it draws one order; `serve` draws one per
+line.
 """
 
 import base64
@@ -15,11 +16,11 @@ from typing import Any
 MISSING_LIBRARY = 69
 """Exit code when vl-convert is not installed (EX_UNAVAILABLE of sysexits.h)."""
 REST = 900.0
-"""Seconds without an order after which a process that serves ends: the engine holds 100 MB."""
+"""Seconds without an order after which a server process ends: the engine uses 100 MB."""
 
 
 def draw(order: dict[str, Any]) -> dict[str, list[str]]:
-    """Return the pictures of an order. No data is fetched from anywhere: an address in a specification is an error."""
+    """Return the pictures of an order. No data is fetched: an address in a specification is an error."""
     import vl_convert
 
     for folder in order.get("fonts", []):
@@ -36,7 +37,7 @@ def draw(order: dict[str, Any]) -> dict[str, list[str]]:
 
 def main() -> int:
     """Read the order, write the pictures; errors go to stderr in one line."""
-    # The engine prints to stdout on some failures; the answer must be the only thing there.
+    # The engine prints some failures to stdout, which must contain only the answer.
     answer = os.dup(1)
     os.dup2(2, 1)
     order = json.load(sys.stdin)
@@ -47,7 +48,7 @@ def main() -> int:
         return MISSING_LIBRARY
     try:
         pictures = draw(order)
-    except Exception as error:  # whatever the engine says becomes one line
+    except Exception as error:  # any error of the engine becomes one line
         print(" ".join(str(error).split())[:500], file=sys.stderr)
         return 1
     with os.fdopen(answer, "w", encoding="ascii") as stream:
@@ -56,14 +57,14 @@ def main() -> int:
 
 
 def serve() -> None:
-    """Answer an order a line with a line, `{}` where it cannot be drawn, until stdin is closed or nothing comes."""
+    """Answer each order line with one line, `{}` after an error, until stdin is closed or idle for REST seconds."""
     answers = os.fdopen(os.dup(1), "w", encoding="ascii")
     os.dup2(2, 1)
-    # one order at a time: whoever asks waits for the answer, so nothing lies in Python's buffer while this waits
+    # one order at a time: the client waits for the answer, so Python's buffer is empty during this wait
     while select.select([sys.stdin], [], [], REST)[0] and (line := sys.stdin.readline()):
         try:
             pictures = draw(json.loads(line))
-        except Exception:  # who asks draws it in another process, which says why
+        except Exception:  # the client draws it in another process, which reports the error
             pictures = {}
         print(json.dumps(pictures), file=answers, flush=True)
 

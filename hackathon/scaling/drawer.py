@@ -1,4 +1,4 @@
-"""A drawing process that stays, for a server: its engine takes half a second to start, a picture a thirtieth."""
+"""A persistent drawing process for a server: its engine starts in half a second, a picture takes a thirtieth."""
 
 import base64
 import json
@@ -10,17 +10,17 @@ from hackathon.scaling.plot import order_of, pictures
 from hackathon.text.worker import Worker
 
 PATIENCE = 20.0
-"""Seconds that an order may take before a process of its own gets it."""
+"""Seconds that an order may take before it gets a separate process."""
 TURN = 2.0
-"""Seconds that an order waits for the one before it: another process takes a third of that to be ready."""
+"""Seconds that an order waits for the one before it: another process is ready in a third of that."""
 MOST = 2000
-"""Pictures after which the process is replaced: nobody knows what an engine keeps."""
+"""Pictures after which the process is replaced, in case the engine leaks memory."""
 _CHILD = "from hackathon.scaling import draw; draw.serve()"
 _TINY = {"data": {"values": []}, "mark": "point"}
 
 
 class Drawer:
-    """The process, started when first needed and again after it was lost or had rested. Any thread may use it."""
+    """The process, started on first use and again after a loss or an idle end. Any thread may use it."""
 
     def __init__(self) -> None:
         self._worker = Worker(_CHILD)
@@ -29,17 +29,17 @@ class Drawer:
 
     @property
     def ready(self) -> bool:
-        """Whether the process is there."""
+        """Whether the process is running."""
         return self._worker.ready
 
     def prepare(self) -> None:
-        """Have the engine ready for the first picture, if there is one."""
+        """Start the engine before the first picture."""
         self._drawn_here(order_of([_TINY], "svg"), 1)
 
     def pictures(self, specs: Sequence[Mapping[str, Any]], form: str) -> list[bytes]:
-        """Return pictures as `plot.pictures` does, and raise what it raises.
+        """Return pictures like `plot.pictures`, with the same errors.
 
-        What this process cannot do, or not now, a process of its own does: it tells what is wrong.
+        When this process cannot draw them, a separate process does, which reports any error.
         """
         return self._drawn_here(order_of(specs, form), len(specs)) or pictures(specs, form)
 
@@ -54,11 +54,11 @@ class Drawer:
             charts = [base64.b64decode(text) for text in answer.get("charts", ())]
             return charts if len(charts) == count else []
         except (OSError, ValueError, TypeError, AttributeError):
-            self._worker.rest()  # one that answers nothing, or nonsense, is not asked again
+            self._worker.rest()  # a process with an invalid or missing answer is not used again
             return []
         finally:
             self._turn.release()
 
     def stop(self) -> None:
-        """End the process for good, also while another thread waits for its answer."""
+        """End the process permanently, also while another thread waits for its answer."""
         self._worker.stop()

@@ -1,7 +1,7 @@
-"""What is on record of a run that says what advice on it can gain: its parameters, tables of speedup, the network.
+"""Collect recorded facts that limit the gain of advice on a run: its parameters, speedup tables, the network.
 
-Files of a run are data. Whether a recipe takes a value is asked of the recipe itself; a program of one's own takes
-other numbers and switches for the parameters that it was started with.
+Files of a run are data. Whether a recipe accepts a value is looked up in the recipe itself; the user's own program
+accepts other numbers and switches for the parameters that it was started with.
 """
 
 from collections.abc import Callable, Mapping
@@ -21,14 +21,14 @@ from hackathon.text.json_fields import listed, mapping_of, text_of
 from hackathon.text.numbers import finite
 
 RUNS = 200
-"""Newest runs of a project among which tables and profiles are looked for."""
+"""Newest runs of a project that are searched for tables and profiles."""
 ROWS = 100
 """Rows of a table that count."""
 PROFILE_TAG = "profile"
 LENGTH = frozenset({"epochs", "steps", "steps_per_epoch", "seed", "checkpoint_every", "snapshot_every", "resume"})
-"""Parameters that say how long a program trains, not how fast."""
+"""Parameters for the length of a training, not its speed."""
 FIELDS = ("recipe", "cluster", "queue", "launcher", "nodes", "processes_per_node", "threads", "gpus_per_node")
-"""Fields of a request that may make a difference beside the parameters."""
+"""Fields of a request that may affect the speed besides the parameters."""
 
 
 def evidence_of(run: RunDirectory, *, before: str = "", shares: RunShares | None = None) -> GainEvidence:
@@ -54,10 +54,9 @@ def evidence_of(run: RunDirectory, *, before: str = "", shares: RunShares | None
 
 
 def _profiled(run: RunDirectory) -> RunShares | None:
-    """Return the shares that a profile of the same program with as many processes tells; None without one.
+    """Return the shares in a profile of the same program with as many processes; None without one.
 
-    The newest one counts; where its steps do not last as long as their work, nothing is told. Reading traces takes
-    seconds.
+    The newest one counts, unless its steps do not last as long as their work. Reading traces takes seconds.
     """
     from hackathon.profiling.traces.recording import recordings, trace_files
     from hackathon.profiling.traces.report import read_profile
@@ -78,7 +77,7 @@ def _profiled(run: RunDirectory) -> RunShares | None:
 
 
 def changes(before: RunRecord, after: RunRecord, programs: tuple[str, str] = ("", "")) -> list[Change]:
-    """Return what differs between two runs: parameters first. `programs`: digests of their programs, where known."""
+    """Return the differences between two runs, parameters first. `programs`: digests of their programs, if known."""
     old, new = _scalars(before.parameters), _scalars(after.parameters)
     differences = [
         Change(name, _text(old.get(name)), _text(new.get(name)))
@@ -102,12 +101,12 @@ def changes(before: RunRecord, after: RunRecord, programs: tuple[str, str] = (""
 
 
 def program_digest(run: RunDirectory) -> str:
-    """Return the digest of a run's program; empty where it is not known."""
+    """Return the digest of a run's program; empty when unknown."""
     return text_of(run.files.json("source.json").get("digest"))
 
 
 def with_efficiency(evidence: GainEvidence, point: Mapping[str, Any], base: int | None) -> GainEvidence:
-    """Return the evidence with what a study tells of its point."""
+    """Return the evidence with the efficiency of its point in a study."""
     return replace(evidence, efficiency=finite(point.get("efficiency")), base=base or 0)
 
 
@@ -122,14 +121,14 @@ def _text(value: Any) -> str:
 
 
 def _takes(record: RunRecord) -> Callable[[str, Scalar], bool]:
-    """Return what says whether a run's program takes a value for a parameter."""
+    """Return a function that decides whether a run's program accepts a value for a parameter."""
     if not record.recipe:
         own = _scalars(record.parameters)
-        # any text would do for a program of one's own, and nobody says what this one means
+        # the user's own program may accept any text, but its meaning is unknown
         return lambda name, value: name in own and type(own[name]) is type(value) and not isinstance(value, str)
     from hackathon.config.load import load_recipe
 
-    if "/" in record.recipe:  # a record of others names no file that is to be read
+    if "/" in record.recipe:  # another user's record must not name a file to read
         return lambda name, value: False
     try:
         declared = load_recipe(record.recipe)[0].parameters
@@ -148,14 +147,14 @@ def _takes(record: RunRecord) -> Callable[[str, Scalar], bool]:
 
 
 def _same_program(run: RunRecord, other: RunRecord, without: Mapping[str, Any]) -> bool:
-    """Return whether two runs have the same program with the same parameters, but for some and for its length."""
+    """Return whether two runs have the same program and parameters, except some and those for its length."""
     left = {*LENGTH, *without}
     pairs = ({name: value for name, value in record.parameters.items() if name not in left} for record in (run, other))
     return (run.name, run.recipe) == (other.name, other.recipe) and next(pairs) == next(pairs)
 
 
 def _tables(run: RunDirectory, record: RunRecord, before: str) -> tuple[TunedOption, ...]:
-    """Return the options of the newest table of speedup for the same program on the same cluster."""
+    """Return the options of the newest speedup table for the same program on the same cluster."""
     for other in find_runs(run.path.parent)[:RUNS]:
         if before and other.id >= before:
             continue
@@ -170,7 +169,7 @@ def _tables(run: RunDirectory, record: RunRecord, before: str) -> tuple[TunedOpt
 
 
 def _row(value: Mapping[str, Any], run: str) -> TunedOption | None:
-    """Return a row that was measured and keeps the training as it is; None for others and for what is no row."""
+    """Return a measured row that keeps the training unchanged; None for others and for invalid rows."""
     ratio, settings = finite(value.get("ratio")), _scalars(mapping_of(value.get("settings")))
     if value.get("verdict") == "failed" and settings:
         return TunedOption(settings, 1.0, None, None, "failed", False, run)
@@ -181,7 +180,7 @@ def _row(value: Mapping[str, Any], run: str) -> TunedOption | None:
 
 
 def _network(record: RunRecord) -> tuple[float, float] | None:
-    """Return (seconds that an all-reduce costs at least, bytes per second) as measured with as many processes."""
+    """Return (minimum seconds of an all-reduce, bytes per second) as measured with as many processes."""
     if not record.cluster or "/" in record.cluster:
         return None
     for entry in measured(record.cluster):

@@ -1,4 +1,4 @@
-"""How much of a program does not get faster with more processes: Amdahl's and Gustafson's laws fitted to a study.
+"""Fit Amdahl's and Gustafson's laws to a study: the part of a program that more processes do not speed up.
 
 Both are linear in the serial fraction, so that least squares has a closed form and needs no numerical library.
 """
@@ -13,17 +13,20 @@ LAWS = {
     "gustafson": ("S(n) = n - f (n - 1)", "Gustafson 1988"),
 }
 CANDIDATES = {"weak": ("gustafson", "amdahl")}
-"""Laws tried by mode, the one nearer to the points is taken; Amdahl's alone otherwise. In weak scaling the work
-grows with n (Gustafson), but a cost that grows with n too, such as all-reduce over more nodes, looks like Amdahl's."""
+"""Laws tried by mode; the one nearer to the points is chosen, and only Amdahl's for other modes.
+
+In weak scaling the work grows with n (Gustafson), but a cost that grows with n too, such as all-reduce over more nodes,
+looks like Amdahl's.
+"""
 LEAST_POINTS = 3
 """The base and two others: one parameter and at least one degree of freedom."""
 TOLERATED = 0.03
-"""Root mean square distance in efficiency up to which a law describes the points, if noise does not explain more."""
+"""Root mean square distance in efficiency up to which a law describes the points, unless noise explains more."""
 
 
 @dataclass(frozen=True)
 class Measured:
-    """One successful point: its size relative to the base, its speed-up, and how well its value is known."""
+    """One successful point: its size relative to the base, its speed-up, and the accuracy of its value."""
 
     processes: int
     n: float
@@ -45,8 +48,8 @@ class _Fitted:
 def karp_flatt(n: float, speedup: float) -> float | None:
     """Return the experimentally determined serial fraction e = (1/S - 1/n) / (1 - 1/n), None at the base.
 
-    Source: Karp and Flatt, "Measuring parallel processor performance", CACM 33(5), 1990, equation 2. It grows with n
-    where communication, not serial work, is what limits; it is negative above linear speed-up.
+    Source: Karp and Flatt, "Measuring parallel processor performance", CACM 33(5), 1990, equation 2. It grows with n if
+    communication, not serial work, is the limit; it is negative above linear speed-up.
     """
     if n <= 1 or speedup <= 0:
         return None
@@ -54,7 +57,7 @@ def karp_flatt(n: float, speedup: float) -> float | None:
 
 
 def efficiency(law: str, fraction: float, n: float) -> float:
-    """Return the parallel efficiency that `amdahl` or `gustafson` gives at n times the base's size.
+    """Return the parallel efficiency by `amdahl` or `gustafson` at n times the base's size.
 
     Sources: Amdahl, AFIPS 1967; Gustafson, "Reevaluating Amdahl's law", CACM 31(5), 1988.
     """
@@ -64,13 +67,13 @@ def efficiency(law: str, fraction: float, n: float) -> float:
 
 
 def fit(mode: str, points: Sequence[Measured]) -> dict[str, Any] | None:
-    """Return the fitted serial fraction; what larger sizes reach is predicted by `hackathon.prediction`, not by a law.
+    """Return the fitted serial fraction. `hackathon.prediction`, not a law, predicts larger sizes.
 
-    The base (n = 1) must be among the points; fewer than three points at or above it give None. `serial_fraction` is
+    The base (n = 1) must be among the points; fewer than three points at or above it yield None. `serial_fraction` is
     relative to the base's run and None when the law does not describe the points: speed-up above linear by more than
     twice the error, below none, or a root mean square `distance` in efficiency that is neither small nor noise.
-    `standard_error` needs a noise estimate: repeats at one point at least. The error is the larger of what the repeats'
-    noise and what the misfit say (one standard error).
+    `standard_error` needs a noise estimate from repeats at one point at least. The error is the larger of those from
+    the repeats' noise and from the misfit (one standard error).
     """
     points = sorted((point for point in points if point.n >= 1), key=lambda point: point.n)
     base = next((point for point in points if point.n == 1), None)

@@ -1,4 +1,4 @@
-"""Whether a picture made here can show Japanese."""
+"""Detect whether pictures drawn on this machine can contain Japanese."""
 
 import os
 import re
@@ -11,24 +11,24 @@ _JAPANESE = re.compile(
     re.IGNORECASE,
 )
 _SUFFIXES = frozenset({".ttf", ".ttc", ".otf", ".otc"})
-# Letters that Latin fonts lack: CJK punctuation, kana, ideographs, full-width forms.
+# Characters that Latin fonts lack: CJK punctuation, kana, ideographs, full-width forms.
 _WIDE = re.compile("[\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]")
 
 
 def user_folders() -> list[Path]:
-    """Return the folders of the user's own fonts that exist: `$HACKATHON_FONTS` (`:` between), then the usual two."""
+    """Return the existing folders of the user's fonts: `$HACKATHON_FONTS` (separated by `:`), then the usual two."""
     own = [Path(part) for part in os.environ.get("HACKATHON_FONTS", "").split(os.pathsep) if part]
     data = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
     return [folder for folder in (*own, data / "fonts", Path.home() / ".fonts") if folder.is_dir()]
 
 
 def needs_japanese(text: str) -> bool:
-    """Return True when a text has letters that a Latin font does not have."""
+    """Return True when a text has characters that a Latin font lacks."""
     return bool(_WIDE.search(text))
 
 
 def has_japanese() -> bool:
-    """Return True when a font with Japanese letters is there: fontconfig is asked, else file names are looked at."""
+    """Return True when a Japanese font is installed, according to fontconfig or else to file names."""
     if any(_scan(folder) for folder in user_folders()):
         return True
     try:

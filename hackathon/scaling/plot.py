@@ -22,12 +22,12 @@ from hackathon.text.messages import message, speaking
 from hackathon.text.paths import child_environment, shipped
 
 SECONDS = 180.0
-"""How long a drawing may take: a cold start of the engine on a busy login node takes several seconds."""
+"""Time limit of a drawing: a cold start of the engine on a busy login node takes several seconds."""
 PROGRAM = Path(drawing.__file__)
-"""What is run as the drawing process."""
+"""The program of the drawing process."""
 PANELS = ("speedup", "efficiency")
 COLOURS = ("#0b5cad", "#b45309", "#00806a", "#8a3ffc", "#c0267d", "#5b6675", "#7a8c00", "#0f9ec7", "#9c2b1d", "#4b4b9e")
-"""Of several series, told apart on white also by people who see few colours; the eleventh has the first one again."""
+"""Colours of several series, distinguishable on white and for colour-blind people; the eleventh repeats the first."""
 
 
 def plot_spec(
@@ -35,10 +35,9 @@ def plot_spec(
 ) -> dict[str, Any]:
     """Return the Vega-Lite specification of a study's results, labels in `language` (default: the current one).
 
-    `title` None is the study's id, "" none. Several series have a colour each, and never share a curve. In the template
+    `title` None is the study's id, "" none. Each of several series has a colour and a curve of its own. In the template
     `message:ID` becomes a text of the catalogue, `fill:NAME` a value; the data sets are points, repeats, doubted,
-    failed, reference, labels, band.
-    Raises HackathonError for a bad template.
+    failed, reference, labels, band. Raises HackathonError for a bad template.
     """
     path = template or shipped("templates", "plots", "scaling.vl.json")
     with speaking(language or current_language()):
@@ -48,7 +47,7 @@ def plot_spec(
 
 
 def coloured(spec: dict[str, Any]) -> dict[str, Any]:
-    """Return a specification whose points have a colour for each series; one line of reference for each base."""
+    """Return a specification with a colour for each series; one reference line for each base."""
     for part in spec["hconcat"]:
         for layer in part["layer"]:
             encoding, mark = layer.setdefault("encoding", {}), layer["mark"]
@@ -67,7 +66,7 @@ def coloured(spec: dict[str, Any]) -> dict[str, Any]:
 def filled(
     template: Path, fills: Mapping[str, Any], datasets: Mapping[str, Sequence[Mapping[str, Any]]]
 ) -> dict[str, Any]:
-    """Return the specification that a template makes with these values and data, texts in the current language.
+    """Return the specification of a template with these values and data, texts in the current language.
 
     In it `message:ID` becomes a text of the catalogue, `fill:NAME` a value. Raises HackathonError for a bad template.
     """
@@ -81,7 +80,7 @@ def filled(
 
 
 def panel(spec: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """Return one panel of a specification (`speedup`, `efficiency`) as a chart of its own, for narrow pages."""
+    """Return one panel of a specification (`speedup`, `efficiency`) as a separate chart, for narrow pages."""
     alone = {key: value for key, value in spec.items() if key not in ("hconcat", "title", "spacing")}
     return {**alone, **spec["hconcat"][PANELS.index(name)]}
 
@@ -90,7 +89,7 @@ def write_plot(spec: Mapping[str, Any], path: Path) -> None:
     """Draw a specification into `path`, .svg (text stays text) or .png (twice the size), by rename.
 
     Raises RequestError for another suffix, UnavailableError without vl-convert, HackathonError when the drawing process
-    fails, crashes or takes too long; the caller goes on without the picture.
+    fails, crashes or takes too long; callers continue without the picture.
     """
     suffix = path.suffix.lower().lstrip(".")
     if suffix not in ("svg", "png"):
@@ -105,8 +104,9 @@ def write_plot(spec: Mapping[str, Any], path: Path) -> None:
 def plot_study(results: Mapping[str, Any], path: Path, *, title: str | None = None) -> list[str]:
     """Draw a study into `path` and return warnings; Japanese never becomes boxes.
 
-    An SVG keeps its text and names fonts of all systems. A PNG is drawn here: without a Japanese font its labels are
-    English and a title with Japanese letters is left out, each with a warning. Raises as `write_plot` does.
+    An SVG keeps its text and names fonts of all systems. A PNG is drawn on this machine: without a Japanese font its
+    labels are English and a title with Japanese characters is omitted, each with a warning. Raises the errors of
+    `write_plot`.
     """
     warnings: list[str] = []
     chosen = current_language()
@@ -125,7 +125,7 @@ def plot_study(results: Mapping[str, Any], path: Path, *, title: str | None = No
 
 
 def order_of(specs: Sequence[Mapping[str, Any]], form: str) -> bytes:
-    """Return what the drawing process is asked for: one line of JSON."""
+    """Return the input of the drawing process: one line of JSON."""
     order = {
         "charts": [{"spec": spec, "format": form} for spec in specs],
         "fonts": [str(folder) for folder in user_folders()],
@@ -139,7 +139,7 @@ def pictures(specs: Sequence[Mapping[str, Any]], form: str) -> list[bytes]:
     Raises UnavailableError without vl-convert and HackathonError when the process fails, is killed or takes too long.
     """
     try:
-        # -P: a file `json.py` in the user's folder must not be taken for the library's.
+        # -P: a file `json.py` in the user's folder must not replace the library's.
         child = subprocess.run(
             [sys.executable, "-P", str(PROGRAM)],
             input=order_of(specs, form), capture_output=True, timeout=SECONDS, check=False,
@@ -227,7 +227,7 @@ def _band(series: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _next(series: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return the prediction for the next size, which the plot has; nothing without one."""
+    """Return the plotted prediction for the next size; none without one."""
     return list(((series.get("fit") or {}).get("predicted") or [])[:1])
 
 
@@ -254,7 +254,7 @@ def _datasets(results: Mapping[str, Any]) -> dict[str, list[dict[str, Any]]]:
                     doubted.append({**points[-1], "label": message("doubts.mark_false")})
                 good = [run["value"] for run in point["runs"] if run["status"] == SUCCEEDED and run["value"]]
                 for value in good if len(good) > 1 else ():
-                    # Speed-up is in proportion to the value, or inversely so for times.
+                    # Speed-up is proportional to the value, or inversely proportional for times.
                     ratio = value / median(good)
                     speedup = point["speedup"] * (ratio if more_is_better else 1 / ratio)
                     repeats.append({"processes": size, "speedup": speedup, "efficiency": speedup * base / size, **own})

@@ -1,4 +1,4 @@
-"""A study's results as a terminal table, CSV, Markdown or JSON."""
+"""Format a study's results as a terminal table, CSV, Markdown or JSON."""
 
 import csv
 import io
@@ -18,7 +18,7 @@ FORMATS = ("table", "csv", "json", "md")
 BELOW = "▼"
 """Marks a point below the 75 % line."""
 DOUBTED = "⚠"
-"""Marks a result that may not be believed."""
+"""Marks a doubted result."""
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
@@ -28,8 +28,8 @@ def render(
 ) -> str:
     """Return the results as text in one of FORMATS, ending with a line end.
 
-    `terminal`: the table may use box characters and is fitted to `width` columns; `color` False (NO_COLOR) leaves the
-    colours out. Otherwise the table is plain and as wide as it needs.
+    `terminal`: the table may use box characters and is fitted to `width` columns; `color` False (NO_COLOR) omits the
+    colours. Otherwise the table is plain and as wide as necessary.
     """
     if how == "json":
         return json.dumps(results, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
@@ -41,7 +41,7 @@ def render(
 
 
 def number(value: float | None, digits: int = 4) -> str:
-    """Return a number with so many significant digits as a person writes it; – for None."""
+    """Return a number with so many significant digits, in decimal notation; – for None."""
     if value is None:
         return "–"
     if value and not 1e-4 <= abs(value) < 1e9:
@@ -58,14 +58,14 @@ def percent(value: float | None) -> str:
 
 
 def spread(point: Mapping[str, Any]) -> str:
-    """Return `812 ± 9` (standard deviation over repeats), or the value alone when there are no repeats."""
+    """Return `812 ± 9` (standard deviation over repeats), or only the value without repeats."""
     deviation = point["spread"]["stdev"]
     text = number(point["value"])
     return f"{text} ± {number(deviation, 2)}" if deviation is not None else text
 
 
 def state(status: str) -> str:
-    """Return a state as a word in the reader's language; an unknown one stays as it is."""
+    """Return a state in the reader's language; an unknown one is unchanged."""
     try:
         return message(f"scaling.state_{status.lower()}")
     except KeyError:
@@ -73,43 +73,43 @@ def state(status: str) -> str:
 
 
 def full_state(status: str) -> str:
-    """Return a state's own word with the reader's beside it where they differ: `TIMEOUT（時間切れ）`."""
+    """Return a state's own name, with the reader's word if it differs: `TIMEOUT（時間切れ）`."""
     word = state(status)
     return word if word == status else f"{status}（{word}）"
 
 
 def doubt_mark(doubts: Sequence[Mapping[str, Any]]) -> str:
-    """Return the word for doubts about a result, `⚠ not believable` or `to be checked`; empty without any."""
+    """Return the marker for doubts about a result, `⚠ not believable` or `to be checked`; empty without any."""
     if not doubts:
         return ""
     return f"{DOUBTED} {message('doubts.mark_false')}" if is_false(doubts) else message("doubts.mark_check")
 
 
 def doubt_ids(doubts: Sequence[Mapping[str, Any]]) -> str:
-    """Return the ids of doubts as a cell of a table has them: `no-group;noise`."""
+    """Return the ids of doubts for a cell of a table: `no-group;noise`."""
     return ";".join(doubt["id"] for doubt in doubts)
 
 
 def doubt_text(doubt: Mapping[str, Any]) -> str:
-    """Return what a doubt says, with the place where it shows."""
+    """Return the text of a doubt, with its location."""
     evidence = plain(doubt["evidence"])
     return plain(doubt["message"]) + (message("doubts.evidence", place=evidence) if evidence else "")
 
 
 def point_state(point: Mapping[str, Any]) -> str:
-    """Return the state of a point as a word, with the mark of its doubts."""
+    """Return the state of a point as text, with the marker of its doubts."""
     return " ".join(filter(None, (state(point["status"]), doubt_mark(point["doubts"]))))
 
 
 def below_target(point: Mapping[str, Any]) -> bool:
-    """Return True when a point's efficiency lies below three out of four."""
+    """Return True when a point's efficiency is below three out of four."""
     return point["efficiency"] is not None and point["efficiency"] < TARGET
 
 
 def remarks(results: Mapping[str, Any]) -> list[str]:
-    """Return the sentences that belong under the table: base, 75 % line, check, fit, failures, notes and tags.
+    """Return the sentences under the table: base, 75 % line, check, fit, failures, notes and tags.
 
-    Of several series, what is true of one alone begins with its settings.
+    With several series, a sentence about one of them begins with its settings.
     """
     series = series_of(results)
     lines = basis(results)
@@ -140,7 +140,7 @@ def remarks(results: Mapping[str, Any]) -> list[str]:
 
 
 def basis(results: Mapping[str, Any]) -> list[str]:
-    """Return the sentences on what the study's values were taken from, where it is not what the reader expects."""
+    """Return sentences on the source of the study's values and its mode, if they differ from the request."""
     lines = []
     if results.get("source") == "recorded":
         lines.append(message("scaling.recorded", metric=plain(results["metric"])))
@@ -151,12 +151,12 @@ def basis(results: Mapping[str, Any]) -> list[str]:
 
 
 def label(series: Mapping[str, Any]) -> str:
-    """Return what sets a series apart from the others: `lr=0.1, launcher=mpirun`; empty where nothing varies."""
+    """Return the settings that distinguish a series: `lr=0.1, launcher=mpirun`; empty when nothing varies."""
     return plain(settings_text(series["settings"]))
 
 
 def _summary(results: Mapping[str, Any]) -> list[str]:
-    """Return what is to be said of one series as a whole."""
+    """Return the sentences on one series."""
     lines = []
     base = results["base_processes"]
     if results.get("baseline"):
@@ -188,14 +188,14 @@ def _doubts(results: Mapping[str, Any]) -> list[str]:
 
 
 def _shares(results: Mapping[str, Any]) -> list[str]:
-    """Return sentences about where the time of the points' steps goes; one when none of them tells."""
+    """Return sentences on the split of the points' steps; a single one when none is recorded."""
     good = [point for point in results["points"] if point["value"] is not None]
     sentences = points_sentences([(point["processes"], point["shares"]) for point in good])
     return sentences or ([message("shares.none")] if good else [])
 
 
 def _failures(results: Mapping[str, Any]) -> list[str]:
-    """Return a sentence for each run of one series that failed or gave no value."""
+    """Return a sentence for each run of one series that failed or has no value."""
     lines = []
     for point in results["points"]:
         for run in point["runs"]:
@@ -218,7 +218,7 @@ def _failures(results: Mapping[str, Any]) -> list[str]:
 
 
 def check_rule(checks: Mapping[str, Any]) -> str:
-    """Return what a check asks for: `accuracy ≥ 0.97`."""
+    """Return the condition of a check: `accuracy ≥ 0.97`."""
     parts = []
     if checks["at_least"] is not None:
         parts.append(f"{plain(checks['metric'])} ≥ {number(checks['at_least'])}")
@@ -228,7 +228,7 @@ def check_rule(checks: Mapping[str, Any]) -> str:
 
 
 def fit_sentences(results: Mapping[str, Any]) -> list[str]:
-    """Return what the fit says: law, serial fraction, predicted efficiency at larger sizes; nothing without a fit."""
+    """Return sentences on the fit: law, serial fraction, predicted efficiency at larger sizes; none without a fit."""
     fit = results["fit"]
     if not fit:
         return []
@@ -255,12 +255,12 @@ def _law_sentence(fit: Mapping[str, Any]) -> str:
 
 
 def plain(text: object) -> str:
-    """Return text on one line without control characters and direction marks: a terminal must not obey a log."""
+    """Return text on one line without control characters and direction marks: a log must not control a terminal."""
     return _CONTROL.sub(" ", str(text))
 
 
 def varied(results: Mapping[str, Any]) -> list[str]:
-    """Return the names of what the study varies beside the process count."""
+    """Return the names of what the study varies besides the process count."""
     return list(dict.fromkeys(name for entry in series_of(results) for name in entry["settings"]))
 
 
@@ -271,7 +271,7 @@ def _headings(results: Mapping[str, Any]) -> list[str]:
 
 
 def _rows(results: Mapping[str, Any]) -> list[tuple[Mapping[str, Any], list[str]]]:
-    """Return each point with its row, series after series; at the end a row for each run that cannot be read."""
+    """Return each point with its row, series after series; at the end a row for each unreadable run."""
     names = varied(results)
     lost = {"efficiency": None, "value": None, "doubts": (), "status": ""}
     return [
@@ -340,16 +340,16 @@ def _table(results: Mapping[str, Any], terminal: bool, color: bool, width: int) 
 
 
 def _safe_cell(value: object) -> object:
-    """Return a cell that no spreadsheet takes for a formula; numbers stay numbers."""
+    """Return a cell that no spreadsheet evaluates as a formula; numbers stay numbers."""
     if not isinstance(value, str):
         return "" if value is None else value
     return harmless(plain(value))
 
 
 def _csv(results: Mapping[str, Any]) -> str:
-    """Return one line a run (RFC 4180 with LF), with its point's numbers, so that a spreadsheet can group again.
+    """Return one line per run (RFC 4180 with LF), with its point's numbers, so that a spreadsheet can regroup them.
 
-    What the study varies stands in the last columns, one each: `settings.lr`.
+    The settings that the study varies are in the last columns, one each: `settings.lr`.
     """
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")

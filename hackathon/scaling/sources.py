@@ -1,4 +1,4 @@
-"""Which throughput a study is made of, and which scaling it measured: what the recorder counted decides. Pure."""
+"""The source of a study's throughput, and its measured scaling mode: the recorder's counts decide. Pure."""
 
 import json
 from collections.abc import Sequence
@@ -9,14 +9,14 @@ from hackathon.scaling.doubts import work_doubt
 from hackathon.scaling.table import RunResult
 
 PRINTED = "printed"
-"""The program told the numbers: it printed them, or its Meter wrote them."""
+"""The numbers come from the program: it printed them, or its Meter wrote them."""
 
 
 def throughput_source(name: str, runs: Sequence[RunResult]) -> tuple[str, str]:
-    """Return the throughput of a study and its source, PRINTED or RECORDED; `runs`: the successful ones.
+    """Return the metric of a study's throughput and its source, PRINTED or RECORDED; `runs`: the successful ones.
 
-    One source serves all points: a number that all runs printed and the recorder does not contradict, else the first
-    that it counted in all of them, else what was printed. `name`: the metric by what the runs told.
+    All points have the same source: a number that all runs printed and no recorder contradicts, else the first one that
+    all recorders counted, else the printed one. `name`: the study's metric.
     """
     printed = all(name in run.metrics and run.metrics[name] != run.recorded.get(name) for run in runs)
     if not runs or (printed and name != STEPS and not any(contradicted(run, name) for run in runs)):
@@ -30,14 +30,14 @@ def throughput_source(name: str, runs: Sequence[RunResult]) -> tuple[str, str]:
 
 
 def contradicted(run: RunResult, name: str) -> bool:
-    """Return whether the recorder counted another throughput than a run's program printed."""
+    """Return whether the recorded throughput of a run differs from the printed one."""
     return contradicts(name, run.metrics.get(name), run.recorded.get(name))
 
 
 def measured_mode(asked: str, runs: Sequence[RunResult]) -> str:
-    """Return `weak` or `strong` as the samples of a step at each size show, else the mode that was asked for.
+    """Return `weak` or `strong` according to the samples of a step at each size, else the requested mode.
 
-    Runs that do not tell their samples, and those whose samples fit neither, change nothing.
+    The requested mode stays if a run does not record its samples, or if they fit neither mode.
     """
     groups: dict[str, list[RunResult]] = {}
     for run in runs:

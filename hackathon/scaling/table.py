@@ -1,7 +1,7 @@
-"""From runs to points: median, spread, speed-up and parallel efficiency of a study. Pure.
+"""Combine runs into points: median, spread, speed-up and parallel efficiency of a study. Pure.
 
 A study that varies more than the process count has a series for each combination of its settings. Everything is
-reckoned within a series: no point is ever compared with one of other settings.
+computed within a series: points with different settings are never compared.
 """
 
 import json
@@ -21,7 +21,7 @@ from hackathon.text.units import PER_PROCESS
 
 SCHEMA_VERSION = 1
 TARGET = 0.75
-"""Parallel efficiency that a study is measured against: "three out of four"."""
+"""Target of parallel efficiency for a study: "three out of four"."""
 SUCCEEDED, PARTIAL = "SUCCEEDED", "PARTIAL"
 OPEN = ("UNCERTAIN", "CREATED", "QUEUED", "HELD", "RUNNING", "ENDING")
 
@@ -30,13 +30,13 @@ _TIME = re.compile(
     r"(?:ns|us|µs|ms|s|sec|seconds|min|minutes|h|hours|マイクロ秒|ミリ秒|秒|分|時間)(?:/(?P<per>\w+))?\Z"
 )
 _MOMENTS = frozenset({"s", "sec", "second", "min", "minute", "h", "hour", "d", "day", "秒", "分", "時間", "日"})
-"""A time for each of these is a rate: molecular dynamics tells simulated nanoseconds, `ns/day`."""
+"""Units of time. Another quantity per such a unit is a rate: molecular dynamics has simulated `ns/day`."""
 _PER_STEP = frozenset({"step", "iteration", "iter", "it", "batch", "ステップ", "反復", "バッチ"})
 
 
 @dataclass(frozen=True)
 class RunResult:
-    """What one run contributes to a study."""
+    """The data of one run for a study."""
 
     id: str
     job_id: str | None
@@ -46,22 +46,22 @@ class RunResult:
     """A run's state (DESIGN's table)."""
     reason: str = ""
     value: float | None = None
-    """The study's metric, None when the run did not give it."""
+    """The study's metric, None when the run has none."""
     note: str = ""
     tags: tuple[str, ...] = ()
     metrics: Mapping[str, float] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)
-    """What its study varies beside the process count."""
+    """What its study varies besides the process count."""
     doubts: tuple[Doubt, ...] = ()
-    """Why its value may not be believed, by its own records."""
+    """Doubts about its value from its own records."""
     work: float | None = None
-    """Samples of a step over all processes; None when it did not tell."""
+    """Samples of a step over all processes; None when not recorded."""
     sure: Mapping[str, str] = field(default_factory=dict)
-    """Metric → how sure it is, where that is said (`logs.formats.read_formats`)."""
+    """Metric → how reliable it is, if known (`logs.formats.read_formats`)."""
     shares: RunShares | None = None
-    """Where the time of its steps goes; None when it did not tell."""
+    """The split of its steps' time; None when not recorded."""
     recorded: Mapping[str, float] = field(default_factory=dict)
-    """Throughput as the recorder counted it (`logs.recorded.rates`)."""
+    """Throughput as counted by the recorder (`logs.recorded.rates`)."""
 
 
 def results(
@@ -76,21 +76,21 @@ def results(
 ) -> dict[str, Any]:
     """Return a study's results as JSON values, without NaN.
 
-    `series` holds one entry for each combination of settings, in the order of their values; with one combination what
-    it holds stands beside it too. A point's value is the median over its successful repeats; speed-up = Xp/Xbase and
+    `series` has one entry for each combination of settings, in the order of their values; with a single combination its
+    content is also at the top. A point's value is the median over its successful repeats; speed-up = Xp/Xbase and
     efficiency = speed-up ÷ (p/base), within a series. The base is its smallest point with a value, or `baseline`, a run
-    of this or another study: of several series it is the base of the one that has its settings. More is better unless
-    the unit is a time (`s`, `ms`, `s/step`): then Xp/Xbase is Tbase/Tp. For one step (`s/step`, `steps/s`) it is taken
-    times p/base in weak scaling, where its work grows with p; so are rates of one process (`samples/s/GPU`) in both.
-    `unreadable` stands only where there are any: the runs whose request says no more how many processes they had.
-    Beside the fields of every result, `baseline` (run id) stands in the series and `reason`, `note`, `tags` stand in
-    points and runs where there is something to say.
-    `doubts` of a run are those of its own records and of its work per step; a point has those of its runs and those
-    that it raises beside the others. A doubted value counts as any other: whoever shows it marks it. `shares` of a run
-    and of a point, the mean of its successful runs: where the time of a step goes (`profiling.shares`), or None.
+    of this or another study: among several series it is the base of the one with its settings. More is better unless
+    the unit is a time (`s`, `ms`, `s/step`): then Xp/Xbase is Tbase/Tp. For one step (`s/step`, `steps/s`) it is
+    multiplied by p/base in weak scaling, where its work grows with p; so are rates of one process (`samples/s/GPU`) in
+    both modes. `unreadable` exists only if there are any: runs whose request no longer contains their number of
+    processes. Besides the fields of every result, series may have `baseline` (run id), and points and runs may have
+    `reason`, `note` and `tags`. `doubts` of a run come from its own records and its work per step; a point has those of
+    its runs and those from its comparison with others. A doubted value counts like any other; displays mark it.
+    `shares` of a run and of a point, the mean of its successful runs: the split of a step's time (`profiling.shares`),
+    or None.
     """
     groups: dict[str, list[RunResult]] = {}
-    lost = [run for run in runs if run.processes <= 0]  # a request that is no more what it was has no place on the axis
+    lost = [run for run in runs if run.processes <= 0]  # a run with an incomplete request has no position on the axis
     runs = [run for run in runs if run.processes > 0]
     for run in runs:
         groups.setdefault(_same_settings(run.settings), []).append(run)
@@ -105,9 +105,9 @@ def results(
 
 
 def series_of(results: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return each series of a study's results as results of its own, with its `settings`; one where nothing varies.
+    """Return each series of a study's results as separate results with its `settings`; one when nothing varies.
 
-    Results without `series`, as an older toolkit made them, are one series.
+    Results without `series`, from an older toolkit, are one series.
     """
     head = {name: results[name] for name in ("schema_version", "study", "mode", "metric", "unit") if name in results}
     series = results.get("series")
@@ -124,7 +124,7 @@ def _same_settings(settings: Mapping[str, Any]) -> str:
 
 
 def _order(settings: Mapping[str, Any]) -> list[tuple[str, int, float, str]]:
-    """Return what series are sorted by: the values of their settings, numbers by size."""
+    """Return the sort key of series: the values of their settings, numbers by size."""
     return [
         (name, 0, float(value), "") if isinstance(value, (int, float)) else (name, 1, 0.0, str(value))
         for name, value in settings.items()
@@ -186,12 +186,12 @@ def grows_with_processes(unit: str) -> bool:
 
 
 def per_process(unit: str) -> bool:
-    """Return True for the rate of one process, `samples/s/GPU`; not for a time, which all of them take together."""
+    """Return True for the rate of one process, `samples/s/GPU`; not for a time, which all processes take together."""
     return unit.strip().lower().endswith(PER_PROCESS) and not lower_is_better(unit)
 
 
 def _of_all(unit: str) -> str:
-    """Return a unit in small letters, without the end that says that it is of one process."""
+    """Return a unit in lower case, without the suffix for one process."""
     unit = unit.strip().lower()
     return next((unit.removesuffix(end) for end in PER_PROCESS if unit.endswith(end)), unit)
 
@@ -218,7 +218,7 @@ def _speedup(mode: str, unit: str, value: float, base: float, n: float) -> float
 
 
 def _measured(point: Mapping[str, Any], n: float) -> Measured | None:
-    """Return a point for the fit; one a million times off the base measured something else and is left out."""
+    """Return a point for the fit; None for a value a million times off the base, which is a measuring error."""
     spread = point["spread"]
     relative = spread["stdev"] / point["value"] if spread["stdev"] is not None else None
     if not point["speedup"] or not 1e-6 < point["speedup"] / n < 1e6 or (relative or 0.0) > 1e6:
@@ -227,7 +227,7 @@ def _measured(point: Mapping[str, Any], n: float) -> Measured | None:
 
 
 def _doubts(mode: str, by_size: Mapping[int, Sequence[RunResult]]) -> dict[str, tuple[Doubt, ...]]:
-    """Return run id → the doubts about it: those of its records, and of its work beside that of the smallest run."""
+    """Return run id → its doubts: those of its records, and of its work compared with the smallest run's."""
     good = [run for size in sorted(by_size) for run in by_size[size] if run.status == SUCCEEDED]
     first = next((run for run in good if run.work), None)
     doubts = {}
@@ -240,7 +240,7 @@ def _doubts(mode: str, by_size: Mapping[int, Sequence[RunResult]]) -> dict[str, 
 
 
 def _add_point_doubts(points: Sequence[dict[str, Any]], base_size: int | None, *, own_base: bool) -> None:
-    """Add to each point what it raises beside the others; a base from elsewhere was chosen, so it is not doubted."""
+    """Add to each point the doubts from comparisons; a baseline chosen by the user is not doubted."""
     base = next((point for point in points if point["processes"] == base_size and point["value"] is not None), None)
     smallest = min((point["processes"] for point in points), default=0) if own_base else base_size or 0
     before = None
@@ -295,7 +295,7 @@ def _run(run: RunResult, doubts: Sequence[Doubt]) -> dict[str, Any]:
 
 
 def _checks(runs: Sequence[RunResult], check: RecordedCheck | None) -> dict[str, Any]:
-    """Return what the check asks for and what successful runs reached; `passed` is None where one gave no value."""
+    """Return a check's condition and the values of successful runs; `passed` is None if one has no value."""
     if check is None:
         return {}
     entries = []

@@ -1,1 +1,1 @@
-"""Schedulers: what to run and what it prints (pure), one folder each, and one runner that does the I/O."""
+"""Schedulers: one folder each with its commands and parsers (pure), and one runner that does the I/O."""

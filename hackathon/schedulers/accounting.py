@@ -1,36 +1,36 @@
-"""What schedulers write on the bill: every life of a job with its nodes and its seconds."""
+"""Records of a scheduler's accounting: every life of a job with its nodes and seconds."""
 
 from dataclasses import dataclass
 
 MOST_NODES = 1_000_000
-"""Nodes of one job that a scheduler can be believed to have given."""
+"""Highest believable number of nodes of one job."""
 
 
 @dataclass(frozen=True, slots=True)
 class Charge:
-    """One life of a job, as the scheduler accounts for it: a requeue begins another one."""
+    """One life of a job in the scheduler's accounting; a requeue begins another one."""
 
     start: float
     """Seconds since 1970."""
     end: float | None
-    """None while it goes on."""
+    """None while it is running."""
     seconds: float | None
-    """How long it ran, without the time that it was suspended; None where the scheduler does not say."""
+    """Running time without suspensions; None when the scheduler does not report it."""
     nodes: int | None
-    """None where the scheduler does not say: then those that the run asked for."""
+    """None when the scheduler does not report them: then the run's requested nodes count."""
     gpus: int | None
-    """GPUs of all nodes together; None where the scheduler does not account for GPUs."""
+    """GPUs on all nodes together; None when the scheduler does not account for GPUs."""
     name: str = ""
     """The job's name."""
     owner: str = ""
-    """The account it belongs to, by name or number; empty where the scheduler does not tell."""
+    """The job's account, by name or number; empty when the scheduler does not report it."""
 
 
 @dataclass(frozen=True)
 class JobAccounting:
-    """All that a scheduler accounts for under one job id."""
+    """All charges of one job id."""
 
     charges: tuple[Charge, ...] = ()
-    """Empty for a job that never began. Elements of an array have one each."""
+    """Empty for a job that never began. Each element of an array has its own."""
     whole: bool = True
-    """False when lives before the last one are not in it."""
+    """False when earlier lives are missing."""

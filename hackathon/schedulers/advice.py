@@ -1,6 +1,6 @@
-"""Commands of a run's own scheduler in the checks of rules, for words such as `{usage_command}`.
+"""Fill the scheduler's commands into checks of rules, for placeholders such as `{usage_command}`.
 
-The texts are the schedulers' (`Scheduler.advice_commands`), never a run's: what is put in is as trusted as the rule.
+The texts come from the schedulers (`Scheduler.advice_commands`), never from a run, so they are as trusted as the rule.
 """
 
 import functools
@@ -16,7 +16,7 @@ _WORD = re.compile(rf"\{{({'|'.join(ADVICE_COMMANDS)})\}}")
 
 
 def commands_of(scheduler: str, dialect: Mapping[str, Any]) -> Mapping[str, str]:
-    """Return a scheduler's commands for advice; none where it is not there."""
+    """Return a scheduler's commands for advice; none when the scheduler is unavailable."""
     try:
         return registry.load(scheduler, dialect).advice_commands()
     except RequestError:
@@ -24,12 +24,12 @@ def commands_of(scheduler: str, dialect: Mapping[str, Any]) -> Mapping[str, str]
 
 
 def commands_here() -> Mapping[str, str]:
-    """Return those of this machine's scheduler, for logs that belong to no run."""
+    """Return the commands of this machine's scheduler, for logs without a run."""
     return next((commands_of(name, {}) for name in registry.here()), {})
 
 
 def with_commands(check: str, commands: Mapping[str, str]) -> str:
-    """Return a check with the scheduler's commands in it; empty where it has none for a word."""
+    """Return a check with the scheduler's commands; empty when a command is missing."""
     if not all(name in commands for name in _WORD.findall(check)):
         return ""
     return _WORD.sub(lambda match: commands[match[1]], check)
@@ -37,7 +37,7 @@ def with_commands(check: str, commands: Mapping[str, str]) -> str:
 
 @functools.cache
 def every_form(check: str) -> Sequence[str]:
-    """Return a check as every scheduler that is here would have it."""
+    """Return a check in the form of every available scheduler."""
     if not _WORD.search(check):
         return [check]
     forms: dict[str, None] = {}

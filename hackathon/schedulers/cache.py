@@ -1,6 +1,6 @@
-"""Where the answers of status questions are kept: one small file per user and cluster, read and written whole.
+"""Cache the answers of status queries: one small file per user and cluster, read and written completely.
 
-`runner.status_cached` uses it, so that many commands in a row ask the scheduler once.
+With it (`runner.status_cached`), many commands in a row query the scheduler once.
 """
 
 import os
@@ -16,20 +16,20 @@ from hackathon.text.paths import user_cache
 _FIELDS = {entry.name for entry in fields(JobState)}
 
 Entries = dict[str, tuple[float, JobState | None]]
-"""Job id → (when it was asked, in seconds since 1970; the state, None for a job that the scheduler does not know)."""
+"""Job id → (time of the query in seconds since 1970; the state, None for a job that the scheduler does not know)."""
 
 
 def cache_file(scheduler_name: str, cluster_name: str) -> Path:
-    """Return where the answers about one cluster lie; the file may be deleted at any time."""
+    """Return the file with the answers about one cluster; it may be deleted at any time."""
     try:
         folder = user_cache()
     except RuntimeError:
-        folder = Path(os.devnull)  # nothing is kept
+        folder = Path(os.devnull)  # do not cache
     return folder / "status" / f"{quote(scheduler_name, safe='')}-{quote(cluster_name, safe='')}.json"
 
 
 def read(path: Path, now: float, max_age: float) -> Entries:
-    """Return the entries younger than `max_age` seconds; anything of another shape counts as no entry."""
+    """Return the entries younger than `max_age` seconds; invalid entries are ignored."""
     fresh: Entries = {}
     content = read_json(path)
     entries = content.get("jobs") if isinstance(content, dict) else None
@@ -44,7 +44,7 @@ def read(path: Path, now: float, max_age: float) -> Entries:
 
 
 def write(path: Path, entries: Entries) -> None:
-    """Keep the entries; a folder that cannot be written is passed over: the cache is a courtesy, not a need."""
+    """Store the entries. An unwritable folder is ignored, because the cache is optional."""
     jobs = {job_id: {"t": answered, "job": state and asdict(state)} for job_id, (answered, state) in entries.items()}
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""A cluster's profile beside what its scheduler says of the machine: queues, limits of a job, the shape of a node."""
+"""Compare a cluster's profile with the scheduler's report: queues, limits of a job, the shape of a node."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,52 +12,55 @@ from hackathon.schedulers.machine import NodeGroup, QueueInfo
 from hackathon.text.units import format_walltime
 
 TOLERANCE = 0.1
-"""Share by which configured memory may differ from what a manual says of it."""
+"""Tolerated difference of configured memory from a manual's, as a share."""
 THREADS = (1, 2, 4, 8)
-"""Hardware threads a core that may be what a scheduler counts as CPUs."""
+"""Hardware threads per core that a scheduler may count as CPUs."""
 
 Verdict = Literal["same", "possible", "differs", "missing", "gone", "unknown"]
-"""`possible`: agrees with what the scheduler tells, which is less than the value: the number of a queue's nodes, or of
-CPUs that may be hardware threads. `missing`: the machine tells what the profile does not have. `gone`: a queue that the
-machine does not have. `unknown`: the scheduler does not tell."""
+"""Result of a comparison.
+
+`possible`: the value agrees as far as the scheduler reports it (the number of a queue's nodes, or CPUs that may be
+hardware threads). `missing`: the profile lacks a value of the machine. `gone`: the machine lacks a queue. `unknown`:
+the scheduler does not report the value.
+"""
 CHANGES: frozenset[str] = frozenset({"differs", "missing", "gone"})
 
 
 @dataclass(frozen=True)
 class Machine:
-    """What a scheduler says of its machine."""
+    """A scheduler's report on its machine."""
 
     queues: list[QueueInfo]
     nodes: list[NodeGroup]
-    """Empty where it does not tell."""
+    """Empty when the scheduler does not report nodes."""
     problem: str = ""
-    """Why there is no answer about the nodes, in words; empty where there is one or nobody can be asked."""
+    """Why the nodes could not be queried; empty without a problem or without a command for nodes."""
 
 
 def commands_of(scheduler: Scheduler) -> list[str]:
-    """Return the names of the commands with which `ask` asks."""
+    """Return the names of the commands that `ask` uses."""
     return list(dict.fromkeys(argv[0] for argv in (scheduler.queues_argv(), *scheduler.nodes_argv())))
 
 
 @dataclass(frozen=True)
 class ComparedValue:
-    """One value of the profile, and the machine's."""
+    """A value of the profile with the machine's value."""
 
     path: KeyPath
     profile: Any
-    """As a profile writes it; None where it has none."""
+    """As written in a profile; None when the profile has none."""
     machine: Any
-    """As a profile would write it; None where the scheduler does not tell."""
+    """As a profile would write it; None when the scheduler does not report it."""
     verdict: Verdict
 
     @property
     def key(self) -> str:
-        """The key path as a profile's `unverified` writes it."""
+        """The key path as in a profile's `unverified`."""
         return ".".join(map(str, self.path))
 
 
 def ask(scheduler: Scheduler) -> Machine:
-    """Ask a scheduler for queues and nodes. Raises SchedulerError where it does not answer about queues."""
+    """Query a scheduler for queues and nodes. Raises SchedulerError when it does not report queues."""
     queues = runner.queues(scheduler)
     try:
         return Machine(queues, runner.nodes(scheduler))
@@ -66,10 +69,10 @@ def ask(scheduler: Scheduler) -> Machine:
 
 
 def compare(cluster: Cluster, written: Mapping[str, Any], machine: Machine) -> list[ComparedValue]:
-    """Return what can be compared; `written` is the profile as its file has it, plain.
+    """Return all comparable values; `written` is the plain content of the profile's file.
 
-    A profile without queues lacks all of the machine's. One with some queues may leave out others on purpose: two
-    profiles may share a machine.
+    A profile without queues lacks all of the machine's. One with some queues may omit others on purpose: two profiles
+    may share a machine.
     """
     by_name = {queue.name: queue for queue in machine.queues}
     values: list[ComparedValue] = []
@@ -85,31 +88,31 @@ def compare(cluster: Cluster, written: Mapping[str, Any], machine: Machine) -> l
 
 
 def others(cluster: Cluster, machine: Machine) -> list[str]:
-    """Return the machine's queues that a profile with queues does not have."""
+    """Return the machine's queues that a profile with queues lacks."""
     return [queue.name for queue in machine.queues if cluster.queues and queue.name not in cluster.queues]
 
 
 def closed(cluster: Cluster, machine: Machine) -> list[str]:
-    """Return the profile's queues that take or start no jobs now."""
+    """Return the profile's queues that currently accept or start no jobs."""
     return [queue.name for queue in machine.queues if queue.name in cluster.queues and not queue.enabled]
 
 
 def limits(queue: QueueInfo) -> dict[str, Any]:
-    """Return what a scheduler tells of a queue as a profile writes it."""
+    """Return the reported limits of a queue in the form of a profile."""
     least = {"min_nodes": queue.min_nodes} if queue.min_nodes is not None and queue.min_nodes > 1 else {}
     most = {"nodes": queue.nodes} if queue.nodes else {}
     return {**least, **most, **({"walltime": format_walltime(queue.walltime)} if queue.walltime else {})}
 
 
 def shape(group: NodeGroup) -> dict[str, Any]:
-    """Return what a scheduler tells of a node as a profile writes it; CPUs stand for cores that it does not tell."""
+    """Return the reported shape of a node in the form of a profile; CPUs replace unreported cores."""
     cores = group.cores or group.cpus
     values = {"cores": cores, "memory": None if group.memory is None else binary_size(group.memory), "gpus": group.gpus}
     return {key: value for key, value in values.items() if value is not None}
 
 
 def binary_size(size: int) -> str:
-    """Return bytes as a profile writes them exactly: `64 GiB`, `4000 MiB`."""
+    """Return bytes in the exact form of a profile: `64 GiB`, `4000 MiB`."""
     for power, unit in ((30, "GiB"), (20, "MiB")):
         if size and size % 2**power == 0:
             return f"{size >> power} {unit}"
@@ -117,7 +120,7 @@ def binary_size(size: int) -> str:
 
 
 def nearest_group(cluster: Cluster, groups: Sequence[NodeGroup]) -> NodeGroup | None:
-    """Return the nodes that a profile means: of those in its queues the ones that it fits best, then the most."""
+    """Return the nodes that a profile describes: among those in its queues the best match, then the largest group."""
     mine = [group for group in groups if set(group.queues) & set(cluster.queues)] or list(groups)
     fits = [sum(value.verdict in ("same", "possible") for value in _node(cluster, {}, group)) for group in mine]
     return max(zip(fits, mine, strict=True), key=lambda pair: (pair[0], pair[1].nodes))[1] if mine else None
@@ -136,7 +139,7 @@ def _queue(name: str, queue: Queue, info: QueueInfo) -> Iterator[ComparedValue]:
 
 
 def _nodes_verdict(nodes: int | None, info: QueueInfo) -> Verdict:
-    """Return the verdict on a limit; one below the mere number of nodes may be the site's in another way."""
+    """Return the verdict on a limit; a value below the number of nodes may be a limit of the site."""
     if nodes is not None and info.nodes is not None and nodes < info.nodes and info.nodes == info.size:
         return "possible"
     return _verdict(nodes, info.nodes)
@@ -152,7 +155,7 @@ def _node(cluster: Cluster, written: Mapping[str, Any], group: NodeGroup) -> Ite
     node, reported = cluster.node, shape(group)
     if node.cores != "auto":
         counted = group.cores or group.cpus
-        # which of its threads a CPU is, is not told: every multiple may be the same node
+        # CPUs may be hardware threads, so every multiple may be the same node
         fits = counted in [node.cores * threads for threads in (THREADS if group.cores is None else (1,))]
         agrees: Verdict = "same" if group.cores else "possible"
         verdict: Verdict = "unknown" if counted is None else agrees if fits else "differs"

@@ -1,6 +1,6 @@
-"""What a scheduler says of its nodes where the profile does not know them: asked seldom, and kept for a day.
+"""Query a scheduler's nodes when the profile does not describe them; store the answer for a day.
 
-The shape of a machine changes rarely, and a login node's scheduler is asked as rarely as can be.
+A machine's shape changes rarely, and the scheduler of a login node should be queried rarely.
 """
 
 import hashlib
@@ -19,16 +19,16 @@ from hackathon.text.files import read_json, write_json
 from hackathon.text.paths import user_cache
 
 KEPT = 24 * 3600.0
-"""Seconds for which an answer counts."""
+"""Seconds for which an answer is valid."""
 PATIENCE = 10.0
 """Seconds that the scheduler may take."""
 _FIELDS = {entry.name for entry in fields(NodeGroup)}
 
 
 def known_nodes(cluster: Cluster) -> tuple[NodeGroup, ...]:
-    """Return the machine's nodes as its scheduler describes them; none where the profile describes them itself.
+    """Return the machine's nodes by its scheduler; none when the profile describes them itself.
 
-    None as well where the scheduler does not tell, is not on this machine, or does not answer: nothing is known then.
+    Also none when the scheduler does not report nodes, is not on this machine, or does not answer.
     """
     if cluster.node.cores != "auto" or profiles.dialect_of(cluster).this_machine:
         return ()
@@ -53,12 +53,12 @@ def _asked(scheduler: Scheduler, path: Path | None) -> tuple[NodeGroup, ...]:
             path.parent.mkdir(parents=True, exist_ok=True)
             write_json(path, {"t": time.time(), "nodes": [asdict(group) for group in groups]})
         except OSError:
-            pass  # it is asked again the next time
+            pass  # the next call asks again
     return groups
 
 
 def _place(cluster: Cluster, argvs: list[list[str]]) -> Path | None:
-    """Return where the answer lies: for this scheduler on this machine, since a home may be that of several."""
+    """Return the file of the answer, which names scheduler and machine, because several machines may share a home."""
     site = [os.uname().nodename, *(os.environ.get(name, "") for name in sorted(SITE_VARIABLES))]
     digest = hashlib.sha256(repr([cluster.scheduler, argvs, site]).encode()).hexdigest()[:16]
     try:

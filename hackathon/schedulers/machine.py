@@ -1,43 +1,43 @@
-"""What schedulers say of a machine: its queues and its nodes."""
+"""A scheduler's report on a machine: its queues and its nodes."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class QueueInfo:
-    """A queue as the scheduler describes it now."""
+    """A queue as the scheduler currently reports it."""
 
     name: str
     enabled: bool = True
-    """Whether it takes jobs and starts them now."""
+    """Whether it currently accepts and starts jobs."""
     nodes: int | None = None
-    """Most nodes that a job can have; None where the scheduler does not tell, or sets no limit."""
+    """Highest number of nodes of a job; None when it is not reported or unlimited."""
     walltime: int | None = None
-    """Longest walltime in seconds; None where the scheduler does not tell, or sets no limit."""
+    """Longest walltime in seconds; None when it is not reported or unlimited."""
     running: int | None = None
     queued: int | None = None
     note: str = ""
     min_nodes: int | None = None
-    """Least nodes of a job, where the scheduler tells."""
+    """Lowest number of nodes of a job, if reported."""
     size: int | None = None
-    """Nodes that the queue has. Where `nodes` is only this, a site may have smaller limits of another kind."""
+    """Nodes in the queue. If `nodes` equals it, the site may have a smaller limit elsewhere."""
 
 
 @dataclass(frozen=True)
 class NodeGroup:
-    """Equal nodes as the scheduler describes them; None and "" for what it does not tell."""
+    """Equal nodes as the scheduler reports them; None and "" for what it does not report."""
 
     nodes: int
-    """How many."""
+    """Number of nodes."""
     queues: tuple[str, ...] = ()
-    """Queues that they belong to; empty where the scheduler does not tell."""
+    """Queues of these nodes; empty when not reported."""
     cores: int | None = None
-    """Physical cores of one."""
+    """Physical cores per node."""
     cpus: int | None = None
-    """What jobs can ask for: cores, or their hardware threads."""
+    """CPUs per node that jobs can request: cores, or their hardware threads."""
     memory: int | None = None
-    """Bytes of one, as configured: a little less than what is built in."""
+    """Configured bytes per node, a little less than installed."""
     gpus: int | None = None
-    """GPUs of one."""
+    """GPUs per node."""
     gpu: str = ""
-    """The GPU's model in the scheduler's words."""
+    """The GPU's model in the scheduler's notation."""

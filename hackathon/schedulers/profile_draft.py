@@ -1,4 +1,4 @@
-"""A new profile as text, made of what a person and the scheduler say; what nobody said is marked as a guess."""
+"""Write a new profile from the answers of a person and the scheduler; other values are marked as guesses."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
@@ -10,14 +10,14 @@ from hackathon.schedulers.dialect import Dialect
 from hackathon.text.messages import message
 
 ASKED, TOLD, GUESSED = "asked", "told", "guess"
-"""Ids of the sources: the scheduler, the person, nobody."""
+"""Ids of the sources: the scheduler, the person, neither."""
 QUESTIONS = ("group", "gpu_request")
-"""Keys of dialects whose answer no scheduler tells and every job needs."""
+"""Keys of dialects that every job needs but no scheduler reports."""
 
 
 @dataclass(frozen=True)
 class ProfileAnswers:
-    """What a person said of the machine; None: not known, so a guess is written and marked."""
+    """A person's answers about the machine; None: unknown, so a marked guess is written."""
 
     scheduler: str
     title: str | None = None
@@ -31,19 +31,22 @@ class ProfileAnswers:
 
 
 def open_questions(scheduler: str) -> list[str]:
-    """Return the keys of a scheduler's dialect that a person has to be asked about."""
+    """Return the keys of a scheduler's dialect that a person must answer."""
     kind = registry.dialect_type(scheduler) or Dialect
     return [entry.name for entry in fields(kind) if entry.name in QUESTIONS]
 
 
 def likely_starter(scheduler: str) -> str:
-    """Return what probably starts something on every node."""
+    """Return the likely command that starts a process on every node."""
     dialect = registry.load_dialect(scheduler)
     return "local" if dialect.this_machine else "srun" if dialect.has_launcher("srun") else "mpirun"
 
 
 def draft(name: str, answers: ProfileAnswers, machine: Machine | None, commands: list[str], day: str) -> str:
-    """Return the text of a profile. `machine`: what the scheduler said, by `commands`; None: it was not asked."""
+    """Return the text of a profile.
+
+    `machine`: the scheduler's report, from `commands`; None: it was not queried.
+    """
     cited: dict[str, str] = {"scheduler": TOLD}
     lines = [f"name: {inline(name)}", f"title: {inline(answers.title or name)}", f"scheduler: {answers.scheduler}"]
     lines += _dialect(answers, cited)
@@ -76,7 +79,7 @@ def draft(name: str, answers: ProfileAnswers, machine: Machine | None, commands:
 
 
 def _threads(machine: Machine | None) -> bool:
-    """Return whether the cores are CPUs of the scheduler, which may be hardware threads."""
+    """Return whether the cores are the scheduler's CPUs, which may be hardware threads."""
     return bool(machine and machine.nodes and machine.nodes[0].cores is None)
 
 
@@ -90,7 +93,7 @@ def _dialect(answers: ProfileAnswers, cited: dict[str, str]) -> Iterator[str]:
 
 
 def _node(answers: ProfileAnswers, machine: Machine | None, cited: dict[str, str]) -> Iterator[str]:
-    """Yield the shape of a node: of several kinds the one that most nodes have, and a comment on the others."""
+    """Yield the shape of a node: the most frequent kind, and a comment on the others."""
     if registry.load_dialect(answers.scheduler).this_machine:
         cited |= {"node": GUESSED, "processes_per_node": GUESSED}
         yield "node: {cores: auto, gpus: auto}   # " + message("clusters.counted_comment")

@@ -1,4 +1,4 @@
-"""Profiles of clusters, each with its dialect as its scheduler reads it: configuration and schedulers put together."""
+"""Profiles of clusters, each with its dialect as a typed record: joins configuration and schedulers."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 
 def load_cluster(name: str, folders: Sequence[Path] = ()) -> Cluster:
-    """Return the profile of a cluster, checked; its `dialect` holds every key of its scheduler's dialect.
+    """Return the checked profile of a cluster; its `dialect` contains every key of its scheduler's dialect.
 
     `folders` are searched before the user's and the shipped profiles. Raises ConfigError with all problems of the file,
-    RequestError when there is no such profile. The dialect of a scheduler that is not there is not checked.
+    RequestError for an unknown name. The dialect of an unavailable scheduler is not checked.
     """
     return load.load_cluster(name, folders, registry.dialect_type)
 
@@ -29,21 +29,21 @@ def load_cluster_file(path: Path) -> Cluster:
 
 
 def list_clusters(folders: Sequence[Path] = ()) -> "tuple[list[Cluster], list[Problem]]":
-    """Return the clusters by name, and the problems of profiles that cannot be read."""
+    """Return the clusters by name, and the problems of unreadable profiles."""
     return load.list_clusters(folders, registry.dialect_type)
 
 
 def dialect_of(cluster: Cluster) -> Dialect:
-    """Return a cluster's dialect. Raises RequestError when its scheduler is not there."""
+    """Return a cluster's dialect. Raises RequestError when its scheduler is unavailable."""
     return registry.load_dialect(cluster.scheduler, cluster.dialect)
 
 
 def known_dialect(cluster: Cluster) -> Dialect:
-    """Return a cluster's dialect; one without keys and hooks where its scheduler is not there (its runs still are)."""
+    """Return a cluster's dialect, or one without keys and hooks when its scheduler is unavailable (old runs remain)."""
     kind = registry.dialect_type(cluster.scheduler) or Dialect
     return kind.of(cluster.dialect)
 
 
 def scheduler_of(cluster: Cluster) -> "Scheduler":
-    """Return a cluster's scheduler, which speaks its dialect. Raises RequestError when it is not there."""
+    """Return a cluster's scheduler with its dialect. Raises RequestError when it is unavailable."""
     return registry.load(cluster.scheduler, cluster.dialect)

@@ -1,4 +1,4 @@
-"""Profiles made of what a scheduler says: the text of one that was corrected and confirmed."""
+"""Correct and confirm a profile's text by the scheduler's report."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,14 +15,14 @@ from hackathon.schedulers.comparison import CHANGES, ComparedValue
 from hackathon.text.errors import RequestError
 
 CONFIRMED = frozenset({"same", "differs", "missing"})
-"""Verdicts after which a value is the machine's own word."""
+"""Verdicts after which a value is the machine's own."""
 
 
 def corrected(text: str, path: Path, name: str, compared: Sequence[ComparedValue], title: str, day: str) -> str:
-    """Return a profile's text with the machine's values, and as evidence what the machine confirmed on a day.
+    """Return a profile's text with the machine's values, and dated evidence for what the machine confirmed.
 
-    The same text where there is nothing to change. Comments and order stay. `title` says what was asked. Raises
-    RequestError where it is written so that a person has to change it, or where the new text is no profile.
+    The text is unchanged when there is nothing to correct. Comments and order stay. `title` names the query. Raises
+    RequestError when the text needs a manual change, or when the result is not a valid profile.
     """
     try:
         return _corrected(text, path, name, compared, title, day)
@@ -44,7 +44,7 @@ def _corrected(text: str, path: Path, name: str, compared: Sequence[ComparedValu
     source = f"checked-{day}"
     paths = {value.path for value in changed if value.verdict != "gone"}
     if any(len(path) == 2 and path[0] == "queues" for path in added):
-        paths = {key_path for key_path in paths if key_path[0] != "queues"} | {("queues",)}  # the profile had none
+        paths = {key_path for key_path in paths if key_path[0] != "queues"} | {("queues",)}  # the profile had no queues
     for key in sorted(paths | settled):
         old = before[key].sources if key in before and key not in paths else ()
         cited = [*(citation for citation in old if citation != source), source]
@@ -57,7 +57,7 @@ def _corrected(text: str, path: Path, name: str, compared: Sequence[ComparedValu
 
 
 def _without_marks(text: str, path: Path, confirmed: set[KeyPath], added: set[KeyPath]) -> tuple[str, set[KeyPath]]:
-    """Return the text without the marks of what was confirmed, or added as a block, and the paths of those values."""
+    """Return the text without marks on confirmed or added values, and the paths of those values."""
     profile = parse_yaml(text.encode(), path).value
     settled: set[KeyPath] = set()
     marks = list(profile.get("unverified") or ())
@@ -71,7 +71,7 @@ def _without_marks(text: str, path: Path, confirmed: set[KeyPath], added: set[Ke
 
 
 def _without_orphans(text: str, path: Path) -> str:
-    """Return the text without marks, evidence and a default queue that name what is no longer there."""
+    """Return the text without marks, evidence and a default queue that refer to removed values."""
     profile = parse_yaml(text.encode(), path).value
     marks = list(profile.get("unverified") or ())
     for index in range(len(marks) - 1, -1, -1):

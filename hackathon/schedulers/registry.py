@@ -1,4 +1,4 @@
-"""Schedulers by name: built-ins, imported when first needed, and plug-ins."""
+"""Schedulers by name: built-ins, imported on first use, and plug-ins."""
 
 import functools
 import importlib
@@ -42,17 +42,19 @@ SCRIPTS = {
     "pjm": "hackathon.schedulers.pjm.script:LANGUAGE",
     "nqsv": "hackathon.schedulers.nqsv.script:LANGUAGE",
 }
-"""Name → `module:name` of how job scripts are read and written. Some of these schedulers have nothing else yet."""
+"""Name → `module:name` of the reader and writer of job scripts."""
 MARKS = {
     "slurm": ("sbatch",), "gridengine": ("qconf",), "pjm": ("pjsub",), "nqsv": ("/opt/nec/nqsv/bin",),
     "pbs": ("qsub", "/etc/pbs.conf"),
 }  # fmt: skip
-"""Name → commands and files by which one knows that a machine has it; the first that fits counts (Slurm brings a `qsub`
-of its own, and NQSV's has that name)."""
+"""Name → commands and files by which a machine is recognised; the first match counts.
+
+(Slurm has a `qsub` of its own, and NQSV's has that name.)
+"""
 
 
 def load(name: str, dialect: Mapping[str, Any] | None = None) -> "Scheduler":
-    """Return the scheduler of that name, with a dialect as a profile or a run's record has it.
+    """Return the scheduler of that name, with the dialect of a profile or a run's record.
 
     Raises RequestError for an unknown name or a plug-in that does not load.
     """
@@ -69,15 +71,15 @@ def load(name: str, dialect: Mapping[str, Any] | None = None) -> "Scheduler":
 
 
 def load_dialect(name: str, values: Mapping[str, Any] | None = None) -> Dialect:
-    """Return a scheduler's dialect with these values, without its commands. Raises RequestError as `load` does."""
+    """Return a scheduler's dialect with these values, without loading its commands. Raises like `load`."""
     kind = _dialect_type(name, tuple(sys.path))
     return load(name).dialect if kind is None else kind.of(values or {})
 
 
 def dialect_type(name: str) -> type[Dialect] | None:
-    """Return the record of a scheduler's dialect; None for one that is not there or does not load.
+    """Return the class of a scheduler's dialect; None when it is unavailable or does not load.
 
-    Remembered for this process: records of many runs ask again and again.
+    Cached for this process, because records of many runs ask repeatedly.
     """
     return _dialect_type(name, tuple(sys.path))
 
@@ -94,16 +96,16 @@ def _dialect_type(name: str, folders: tuple[str, ...]) -> type[Dialect] | None:
 
 
 def allocation(environment: Mapping[str, str]) -> JobAllocation | None:
-    """Return the job that a process with this environment runs in and can start steps of; None outside of one.
+    """Return the job of a process with this environment, if it can start steps of it; None outside of one.
 
-    Raises ValueError with the job's id where its variables do not tell what it has.
+    Raises ValueError with the job's id when its variables do not describe its resources.
     """
     kinds = (dialect_type(name) for name in BUILT_IN)
     return next((job for kind in kinds if kind is not None and (job := kind.allocation_of(environment))), None)
 
 
 def script_language(name: str) -> "ScriptLanguage | None":
-    """Return how a scheduler's job scripts are read and written; None where it has none or is not there."""
+    """Return how a scheduler's job scripts are read and written; None when that is unavailable."""
     if name in SCRIPTS:
         language: ScriptLanguage = _class(SCRIPTS[name])
         return language
@@ -114,17 +116,17 @@ def script_language(name: str) -> "ScriptLanguage | None":
 
 
 def script_languages() -> "list[ScriptLanguage]":
-    """Return those that come with the toolkit."""
+    """Return the script languages that come with the toolkit."""
     return [language for name in SCRIPTS if (language := script_language(name)) is not None]
 
 
 def dialect_types() -> dict[str, type[Dialect]]:
-    """Return name → the record of the dialect of every scheduler that can be loaded."""
+    """Return name → dialect class of every scheduler that can be loaded."""
     return {name: kind for name in names() if (kind := dialect_type(name)) is not None}
 
 
 def names() -> list[str]:
-    """Return the names of all schedulers, plug-ins too; one that does not load is among them (see `problems`)."""
+    """Return the names of all schedulers with plug-ins, including those that do not load (see `problems`)."""
     return sorted({*BUILT_IN, *(plug_in.name for plug_in in plug_ins.of_kind("schedulers"))})
 
 

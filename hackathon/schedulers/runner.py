@@ -1,6 +1,6 @@
-"""Run scheduler commands: the only place in this package that does I/O.
+"""Run scheduler commands: the only module of this package that does I/O.
 
-Read-only questions are asked again on transient failures; a submission or a cancellation is never repeated.
+Read-only queries are repeated after transient failures; a submission or a cancellation never is.
 """
 
 import os
@@ -31,19 +31,19 @@ from hackathon.text.errors import RequestError
 from hackathon.text.messages import message
 
 TIMEOUT = 30.0
-"""Seconds that a scheduler command may take; HACKATHON_SCHEDULER_TIMEOUT says another number (see `patience`)."""
+"""Seconds that a scheduler command may take; HACKATHON_SCHEDULER_TIMEOUT overrides it (see `patience`)."""
 LEFT_BEHIND = 3.0
 """Seconds beyond the time limit after which a submission's command ends even if this process was killed."""
 OUTPUT_LIMIT = 64 * 2**20
 """Bytes of stdout and stderr together; a thousand jobs in `qstat -f` are about 4 MB."""
 BATCH = 400
-"""Ids in one call: 400 long ids stay below 128 kB, the longest single argument of Linux (execve(2))."""
+"""Ids per call: 400 long ids stay below 128 kB, the longest single argument of Linux (execve(2))."""
 MAX_AGE = 30.0
-"""Seconds that a status answer is used again."""
+"""Seconds for which a status answer is reused."""
 DELAYS = (0.5, 2.0)
-"""Seconds before the second and third try of a read-only question."""
+"""Seconds before the second and third try of a read-only query."""
 PIPE_GRACE = 0.5
-"""Seconds to read on after the command ended while something it started still holds its pipes."""
+"""Seconds to read on after the command ended while a child of it still holds its pipes."""
 
 Result = TypeVar("Result")
 
@@ -51,7 +51,7 @@ Result = TypeVar("Result")
 def patience() -> float:
     """Return the seconds that a scheduler command may take: HACKATHON_SCHEDULER_TIMEOUT (0.1 to 3600), else TIMEOUT.
 
-    Raises RequestError for anything else in the variable.
+    Raises RequestError when the variable has another value.
     """
     text = os.environ.get("HACKATHON_SCHEDULER_TIMEOUT", "")
     try:
@@ -64,10 +64,10 @@ def patience() -> float:
 
 
 def child_environment(scheduler: Scheduler | None = None, *, submission: bool = False) -> dict[str, str]:
-    """Return the environment for a scheduler's command: without variables of another job or that change its behaviour.
+    """Return the environment of a scheduler command, without variables of other jobs or that change its behaviour.
 
-    Questions get `LC_ALL=C`. A submission does not, because schedulers hand the submitter's environment to the job; no
-    known one translates what it then prints. The scheduler has the last word (`Scheduler.environment`).
+    Queries get `LC_ALL=C`. A submission does not, because schedulers pass its environment to the job, and none is known
+    to translate its output. `Scheduler.environment` can change the result.
     """
     environment = {name: value for name, value in os.environ.items() if not foreign.leaks(name)}
     environment = _with_own_programs(environment) if submission else {**environment, "LC_ALL": "C"}
@@ -75,9 +75,10 @@ def child_environment(scheduler: Scheduler | None = None, *, submission: bool = 
 
 
 def _with_own_programs(environment: dict[str, str]) -> dict[str, str]:
-    """Return the environment with this virtual environment's programs first, when it was not activated.
+    """Return the environment with this virtual environment's programs first, unless an environment is activated.
 
-    Who types `.venv/bin/hackathon` means that `.venv`'s python and torchrun; an activated environment decides itself.
+    A user who types `.venv/bin/hackathon` means that `.venv`'s python and torchrun; an activated environment takes
+    precedence.
     """
     chosen = environment.get("VIRTUAL_ENV") or environment.get("CONDA_PREFIX")
     if chosen or not typed_by_path():
@@ -86,14 +87,14 @@ def _with_own_programs(environment: dict[str, str]) -> dict[str, str]:
 
 
 def typed_by_path() -> bool:
-    """Return whether this command is the file of a virtual environment itself: its `bin/hackathon`, or `-m hackathon`.
+    """Return whether this command is a file in a virtual environment: its `bin/hackathon`, or `-m hackathon`.
 
-    A link to it elsewhere, as `~/bin/hackathon`, says nothing about the Python that programs train with.
+    A link to it, such as `~/bin/hackathon`, does not determine the Python of training programs.
     """
     if sys.prefix == sys.base_prefix:
         return False
     folder, _, name = sys.argv[0].rpartition("/")
-    # the way there may lead through links, as where homes lie elsewhere
+    # the path may contain links, e.g. if homes are links
     return name == "__main__.py" or (bool(folder) and os.path.realpath(folder) == os.path.realpath(f"{sys.prefix}/bin"))
 
 
@@ -105,10 +106,11 @@ def run(
     environment: Mapping[str, str] | None = None,
     wrapper: Sequence[str] = (),
 ) -> CommandOutput:
-    """Return what a command printed; `environment` replaces the child's whole environment, `timeout` is in seconds.
+    """Return the output of a command. `environment` replaces the child's environment; `timeout` is in seconds.
 
     The command gets its own process group, which is killed on timeout, on too much output and on Ctrl-C. Raises
-    SchedulerError: command missing (not transient, exit code 3: the environment is not there), timeout (transient).
+    SchedulerError: command missing (not transient, but exit code 3, as the machine is the problem), timeout
+    (transient).
     """
     seconds = patience() if timeout is None else timeout
     command = os.path.basename(argv[0])  # noqa: PTH119
@@ -137,7 +139,7 @@ def run(
 
 
 def _collect(process: "subprocess.Popen[bytes]", command: str, timeout: float) -> tuple[bytearray, bytearray]:
-    """Return stdout and stderr when the process has ended; raises SchedulerError after the timeout."""
+    """Return stdout and stderr when the process has ended; raise SchedulerError after the timeout."""
     assert process.stdout is not None and process.stderr is not None
     buffers: dict[IO[bytes], bytearray] = {process.stdout: bytearray(), process.stderr: bytearray()}
     deadline, ended = time.monotonic() + timeout, None
@@ -181,12 +183,12 @@ def _text(raw: bytearray) -> str:
 
 def _environment_error(identifier: str, **values: object) -> SchedulerError:
     error = SchedulerError(identifier, transient=False, **values)
-    error.exit_code = 3  # not the request is wrong: this machine is
+    error.exit_code = 3  # the machine is wrong, not the request
     return error
 
 
 def _patiently(ask: Callable[[], Result], delays: Sequence[float]) -> Result:
-    """Return what `ask` returns; ask again on transient failures, but not after a timeout, which cost enough."""
+    """Return the result of `ask`; repeat it after transient failures, but not after a timeout, which took long."""
     for delay in delays:
         try:
             return ask()
@@ -200,8 +202,8 @@ def _patiently(ask: Callable[[], Result], delays: Sequence[float]) -> Result:
 def submit(scheduler: Scheduler, submission: Submission) -> str:
     """Submit a job once and return its id.
 
-    Raises SchedulerError. A transient one (no answer, garbage, connection lost) does not say that there is no job: look
-    for it by name (`find`) before submitting again.
+    Raises SchedulerError. After a transient one (no answer, garbage, connection lost) the job may exist: search it by
+    name (`find`) before submitting again.
     """
     if submission.after is not None:
         _require_id(scheduler, submission.after[1])
@@ -211,7 +213,7 @@ def submit(scheduler: Scheduler, submission: Submission) -> str:
     environment = child_environment(scheduler, submission=True)
     answer = run(argv, cwd=submission.directory, timeout=seconds, environment=environment, wrapper=wrapper)
     if wrapper and answer.exit_code in (126, 127) and answer.stderr.startswith(f"{wrapper[0]}: "):
-        # it is there and cannot be started: an interpreter is missing, say
+        # the program exists but cannot be started, e.g. its interpreter is missing
         reason = answer.stderr.strip().removeprefix(f"{wrapper[0]}: ")
         raise _environment_error("schedulers.command_unusable", command=os.path.basename(argv[0]), reason=reason)  # noqa: PTH119
     try:
@@ -223,10 +225,10 @@ def submit(scheduler: Scheduler, submission: Submission) -> str:
 
 
 def _limited(command: str, seconds: float) -> list[str]:
-    """Return words before a command that end it after some seconds although its parent was killed.
+    """Return a prefix that ends a command after some seconds even if its parent was killed.
 
-    A submission whose parent is gone must not reach the scheduler minutes later, when somebody has looked for its job
-    in vain and submitted again. Without coreutils' `timeout`, or without the command, there are none.
+    The submission of a dead parent must not reach the scheduler minutes later, when another process has searched for
+    its job, missed it and submitted again. The prefix is empty without coreutils' `timeout` or without the command.
     """
     limiter = _on_path("timeout")
     return [limiter, "--signal=KILL", f"{seconds:g}"] if limiter and _on_path(command) else []
@@ -245,10 +247,10 @@ def _on_path(command: str) -> str | None:
 def status(
     scheduler: Scheduler, ids: Sequence[str], *, timeout: float | None = None, delays: Sequence[float] = DELAYS
 ) -> StatusAnswer:
-    """Return the states of jobs, asked in batches; `asked` has the time of the answer for every id.
+    """Return the states of jobs, queried in batches; `asked` has the time of the answer for every id.
 
-    `parse_status` gets the answers of `status_argv` and of what `follow_up_argv` asks because of them, in order.
-    A text that can be no id is not asked about, and UNKNOWN: it would be an option, or spoil the answer about all.
+    `parse_status` gets the answers of `status_argv`, then those of `follow_up_argv`. A text that cannot be an id is
+    UNKNOWN and not queried: it would be an option, or spoil the answer about the others.
     """
     answer = StatusAnswer()
     unique = dict.fromkeys(ids)
@@ -279,9 +281,9 @@ def _ask(scheduler: Scheduler, argv: Sequence[str], timeout: float | None = None
 
 
 def _ask_if_possible(scheduler: Scheduler, argv: Sequence[str], timeout: float | None) -> CommandOutput:
-    """Return the answer of a second command; when it is missing or hangs, an answer that says so.
+    """Return the answer of a second command; if the command is missing or hangs, an answer with NO_ANSWER.
 
-    A database of accounting that does not answer must not hide what the controller said.
+    An accounting database that does not answer must not hide the controller's answer.
     """
     try:
         return _ask(scheduler, argv, timeout)
@@ -292,10 +294,10 @@ def _ask_if_possible(scheduler: Scheduler, argv: Sequence[str], timeout: float |
 def status_cached(
     scheduler: Scheduler, cluster_name: str, ids: Sequence[str], max_age: float = MAX_AGE
 ) -> StatusAnswer:
-    """Return the states of jobs; only ids without an answer younger than `max_age` seconds are asked, in one batch.
+    """Return the states of jobs; only ids without an answer younger than `max_age` seconds are queried, in one batch.
 
-    An absent job's answer is kept as well; `asked` has the age. A cache that cannot be read or written is passed
-    over. Raises SchedulerError when the scheduler has to be asked and does not answer.
+    Absent jobs are cached as well; `asked` has the time. An unusable cache is ignored. Raises SchedulerError when the
+    scheduler has to be queried and does not answer.
     """
     path = cache.cache_file(scheduler.name, cluster_name)
     cached = cache.read(path, time.time(), max_age)
@@ -314,8 +316,8 @@ def status_cached(
 def accounting(scheduler: Scheduler, ids: Sequence[str]) -> dict[str, JobAccounting]:
     """Return what the scheduler accounts for under job ids, asked in batches; ids that it does not know are left out.
 
-    Ids may be from anybody's records: those that are none are not asked about (`can_account`). A scheduler that keeps
-    no accounts answers nothing. Raises SchedulerError when it has to be asked and does not answer.
+    Ids may come from anybody's records: invalid ones are not queried (`can_account`). A scheduler without accounting
+    returns nothing. Raises SchedulerError when it has to be queried and does not answer.
     """
 
     def ask(part: list[str]) -> dict[str, JobAccounting]:
@@ -333,7 +335,7 @@ def accounting(scheduler: Scheduler, ids: Sequence[str]) -> dict[str, JobAccount
 
 
 def forget(scheduler: Scheduler, cluster_name: str, ids: Iterable[str]) -> None:
-    """Drop kept answers about jobs, a cancelled one say, so that the next question goes to the scheduler."""
+    """Drop cached answers about jobs (e.g. a cancelled one), so that the next query reaches the scheduler."""
     path = cache.cache_file(scheduler.name, cluster_name)
     cached, unwanted = cache.read(path, time.time(), MAX_AGE), set(ids)
     if not unwanted.isdisjoint(cached):
@@ -341,13 +343,13 @@ def forget(scheduler: Scheduler, cluster_name: str, ids: Iterable[str]) -> None:
 
 
 def cancel(scheduler: Scheduler, job_id: str, *, timeout: float | None = None) -> bool:
-    """Tell one job to end; return False when it had already ended. Raises SchedulerError."""
+    """Cancel one job; return False when it had already ended. Raises SchedulerError."""
     _require_id(scheduler, job_id)
     return scheduler.parse_cancel(_ask(scheduler, scheduler.cancel_argv(job_id), timeout))
 
 
 def _require_id(scheduler: Scheduler, job_id: str) -> None:
-    """Raise SchedulerError for a text that can be no job's id: ids are read from files, and `-f` is an option."""
+    """Raise SchedulerError for a text that cannot be a job id: ids are read from files, and `-f` is an option."""
     if not scheduler.is_id(job_id):
         text = printable(job_id)
         raise SchedulerError("schedulers.not_an_id", transient=False, scheduler=scheduler.name, job_id=text)
@@ -379,7 +381,7 @@ def queues(scheduler: Scheduler, *, delays: Sequence[float] = DELAYS) -> list[Qu
 
 
 def nodes(scheduler: Scheduler, *, timeout: float | None = None, delays: Sequence[float] = DELAYS) -> list[NodeGroup]:
-    """Return the machine's nodes; none where the scheduler does not tell users. Raises SchedulerError."""
+    """Return the machine's nodes; none when the scheduler does not report them to users. Raises SchedulerError."""
     argvs = scheduler.nodes_argv()
     if not argvs:
         return []

@@ -1,8 +1,7 @@
-"""How the job scripts of a scheduler are written and read: what the linter and the converter of scripts know.
+"""How the job scripts of a scheduler are read and written, for the linter and the converter.
 
-Each scheduler says it in `<name>/script.py` as one ScriptLanguage: tables, a function that reads a header into a
-ScriptRequest, one that writes it, and one that judges values. Nothing here runs a command. A language may exist before
-its scheduler does: scripts can be read on a laptop.
+Each scheduler defines one ScriptLanguage in `<name>/script.py`: tables, a function that reads a header into a
+ScriptRequest, one that writes it, and one that judges values. No commands are run: scripts can be read on a laptop.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -15,8 +14,11 @@ if TYPE_CHECKING:
     from hackathon.config.cluster import Cluster
 
 Known = Literal["read", "ignored", "refused", "sometimes", "broken", "unknown"]
-"""What a scheduler does with a way of writing. `sometimes`: refused on machines that say so. `broken`: it accepts the
-script, and the job fails. `unknown`: nobody has recorded it, so nothing is said about it."""
+"""How a scheduler treats a notation.
+
+`sometimes`: refused on machines whose site says so. `broken`: the script is accepted, and the job fails. `unknown`: not
+documented, so the linter is silent.
+"""
 Effect = Literal["ignored", "refused", "changed"]
 Severity = Literal["error", "warning"]
 
@@ -29,47 +31,47 @@ class Setting(NamedTuple):
     key: str
     """The option in its first spelling, with the name inside a list of resources: `-q`, `-l walltime`."""
     written: str
-    """The option as it stands there."""
+    """The option as written."""
     value: str
     """Without quotation marks; empty for a flag."""
 
 
 class Judgement(NamedTuple):
-    """What a scheduler does with a setting that is not as it should be."""
+    """A setting that the scheduler refuses or misunderstands."""
 
     rule: str
     line: int
     values: Mapping[str, object] = {}
-    """What the message of the rule needs."""
+    """Values for the rule's message."""
     better: tuple[str, str] | None = None
-    """(text, replacement) in that line, which mends it."""
+    """(text, replacement) in that line that corrects it."""
     severity: Severity | None = None
-    """None: that of the rule."""
+    """None: the rule's severity."""
     effect: Effect | None = None
-    """None: that of the rule."""
+    """None: the rule's effect."""
 
 
 @dataclass
 class ScriptRequest:
-    """What a header asks for, in no scheduler's words; None: it does not say."""
+    """The request of a header, independent of the scheduler; None: not specified."""
 
     name: str | None = None
     queue: str | None = None
     account: str | None = None
     nodes: int | None = None
     processes: int | None = None
-    """Ranks in all."""
+    """Total number of ranks."""
     processes_per_node: int | None = None
     threads: int | None = None
-    """Threads a rank."""
+    """Threads per rank."""
     cores: int | None = None
-    """Cores of a node."""
+    """Cores per node."""
     gpus: int | None = None
-    """GPUs of a node."""
+    """GPUs per node."""
     spread: bool = False
-    """`gpus` are those of the whole job, and the header does not say on how many nodes."""
+    """`gpus` are those of the whole job, and the header does not give the number of nodes."""
     memory: str | None = None
-    """Of a node, as written."""
+    """Per node, as written."""
     walltime: int | None = None
     """Seconds."""
     output: str | None = None
@@ -77,7 +79,7 @@ class ScriptRequest:
     merge: bool | None = None
     """Errors go into the output's file."""
     array: str | None = None
-    """`first-last`, `:step` and `%at once` where given."""
+    """`first-last`, with `:step` and `%at once` if specified."""
     after_ok: str | None = None
     """Ids of jobs, joined by `:`, that have to succeed first."""
     after_any: str | None = None
@@ -85,18 +87,18 @@ class ScriptRequest:
     mail_on: frozenset[str] | None = None
     """Of `begin`, `end`, `fail`."""
     directory: str | None = None
-    """Where the job begins; `.` for the folder of the submission."""
+    """Working folder of the job; `.` for the folder of the submission."""
     rerun: bool | None = None
     exclusive: bool | None = None
     variables: str | None = None
     """`NAME=value,…` for the job's environment."""
     inherit: bool | None = None
-    """The whole environment of the submission goes along."""
+    """The job gets the whole environment of the submission."""
     taken: set[Setting] = field(default_factory=set)
-    """The settings that the fields above hold; a conversion loses the others."""
+    """The settings that the fields above contain; a conversion loses the others."""
 
     def total(self) -> int | None:
-        """Return the ranks in all, where the header says them."""
+        """Return the total number of ranks, if the header specifies it."""
         if self.processes is not None:
             return self.processes
         if self.processes_per_node is not None and self.nodes is not None:
@@ -104,7 +106,7 @@ class ScriptRequest:
         return None
 
     def per_node(self) -> int | None:
-        """Return the ranks of a node, where the header says them and every node has as many."""
+        """Return the ranks per node, if the header specifies them and all nodes have the same number."""
         if self.processes_per_node is not None:
             return self.processes_per_node
         if self.processes is not None and self.nodes and self.processes % self.nodes == 0:
@@ -124,7 +126,7 @@ class Reading:
     loose_words: Known = "unknown"
     """A word that is neither an option nor its value."""
     open_quotes: Known = "refused"
-    """A quotation mark that is not closed, where loose words are refused."""
+    """An unclosed quotation mark, if loose words are refused."""
     spaced_equals: Known = "unknown"
     """`--time = 5`."""
     unknown_options: Known = "unknown"
@@ -135,15 +137,15 @@ class Reading:
     colon_is_no_command: bool = False
     """A line that begins with `:` does not end the header."""
     continued: bool = False
-    """A directive whose line ends with `\\` goes on in the next line, which needs no prefix."""
+    r"""A directive whose line ends with `\` continues in the next line, which needs no prefix."""
     whole_script: bool = False
-    """Every line is read, also those of here-documents and of texts in quotation marks."""
+    """Every line is read, also those of here-documents and quoted texts."""
     first_wins: str = r"\Z."
-    """Regular expression of settings of which the first value counts when they are repeated."""
+    """Regular expression of settings whose first value counts when they are repeated."""
     last_wins: str = r"\Z."
-    """Regular expression of settings of which the last value counts."""
+    """Regular expression of settings whose last value counts."""
     literal: frozenset[str] | None = None
-    """Options whose values are names or paths in which a shell's variables are not expanded; None: unknown."""
+    """Options whose values are names or paths without expansion of shell variables; None: unknown."""
 
 
 @dataclass(frozen=True)
@@ -151,38 +153,37 @@ class ScriptLanguage:
     """The job scripts of one scheduler."""
 
     name: str
-    """As the scheduler is called in profiles."""
+    """The scheduler's name in profiles."""
     title: str
-    """For people."""
+    """Display name."""
     prefix: str
-    """How a directive begins."""
+    """Prefix of a directive."""
     options: Mapping[str, tuple[str, int]]
-    """Option as written → (its first spelling, how many values; -1: a value may be glued to it)."""
+    """Option as written → (its first spelling, number of values; -1: a value may follow without a space)."""
     read: Callable[[Iterable[Setting]], ScriptRequest]
     write: Callable[[ScriptRequest, Mapping[str, object]], tuple[list[str], list[str]]]
-    """Request and the keys of a profile's `dialect:` → options of the header in order, one a line, and names of the
-    fields that this scheduler has no words for."""
+    """Request and keys of a profile's `dialect:` → header options in order, and names of unsupported fields."""
     judge: Callable[[list[Setting]], Iterable[Judgement]]
-    """What is wrong with values, alone or together."""
+    """Yields wrong values, alone or in combination."""
     reading: Reading = Reading()
     style: Literal["getopt", "words"] = "getopt"
-    """`words`: an option is one word, whatever its number of dashes, and its values are the next ones."""
+    """`words`: an option is one word, with any number of dashes, and its values are the next ones."""
     lists: frozenset[str] = frozenset()
     """Options whose value is a list of `name=value`."""
     plugin_options: str = r"\Z."
-    """Regular expression of options that plug-ins of sites or relatives of this scheduler bring."""
+    """Regular expression of options from plug-ins of sites or from relatives of this scheduler."""
     meant: Mapping[str, str] = field(default_factory=dict)
     """Option that does not exist → the one that was meant."""
     stray: str = r"\Z."
-    """Regular expression of loose words that lack their option, which is `lists`' first one."""
+    """Regular expression of loose words that lack their option, which is the first of `lists`."""
     obeys: str = ""
-    """The prefix of another scheduler that this one obeys, too."""
+    """The prefix of another scheduler that this one accepts, too."""
     several_queues: bool = False
-    """A job may name several queues, with commas between them."""
+    """A job may name several queues, separated by commas."""
     starts_at_home: bool = False
-    """A job begins in the home folder."""
+    """A job starts in the home folder."""
     stays_if: frozenset[str] = frozenset()
-    """Settings by which a job begins elsewhere."""
+    """Settings by which a job starts elsewhere."""
     submit_folder: str = ""
     """The variable with the folder of the submission, for the corrected line."""
     variables: str = ""
@@ -190,13 +191,13 @@ class ScriptLanguage:
     shell_option: str = ""
     """The option that names another shell than the first line."""
     passes_environment: str = ""
-    """The option that takes the whole environment along."""
+    """The option that passes the whole environment to the job."""
     group_options: Mapping[str, str] = field(default_factory=dict)
-    """Value of a profile's `dialect.group` → the setting that names who pays there."""
+    """Value of a profile's `dialect.group` → the setting that names the account to charge."""
     exit_codes: Mapping[int, str] = field(default_factory=dict)
-    """Exit codes with a meaning of their own → message id of what happens."""
+    """Exit codes with a special meaning → message id of what happens."""
     colon_id: str = ""
-    """The variable with the job's id, where that has a colon."""
+    """The variable with the job's id, if that contains a colon."""
     commands: Mapping[str, str] = field(default_factory=dict)
     """Regular expression of a command in the body that does harm here → rule."""
     of_machine: "Callable[[ScriptLanguage, Cluster], ScriptLanguage] | None" = None
@@ -208,7 +209,7 @@ class ScriptLanguage:
 
 
 def table(text: str) -> dict[str, tuple[str, int]]:
-    """Return a table of options from lines `-a --all 1`: spellings, the first counts, and how many values follow."""
+    """Return a table of options from lines `-a --all 1`: spellings (the first is canonical), number of values."""
     options = {}
     for line in text.strip().splitlines():
         *names, count = line.split()
@@ -228,10 +229,10 @@ def clock(text: str) -> int | None:
 
 
 def short_clock(setting: Setting, seconds: int | None) -> Iterable[Judgement]:
-    """Yield a verdict about `01:30`, minutes and seconds, where hours and minutes were likely meant.
+    """Yield a judgement on `01:30` (minutes and seconds) if hours and minutes were probably meant.
 
-    Nobody asks for odd seconds, and a few minutes or exactly whole days of hours are written by people who think that
-    it is hours; `10:00` and `30:00` are ten and thirty minutes.
+    Nobody requests odd seconds; and people who write a few minutes, or exactly whole days in hours, think of hours.
+    `10:00` and `30:00` are ten and thirty minutes.
     """
     first, colon, second = setting.value.partition(":")
     if seconds is None or not colon or digits(first) is None or digits(second) is None:

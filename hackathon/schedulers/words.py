@@ -1,4 +1,4 @@
-"""A scheduler's own words and numbers, made fit to be shown or stored."""
+"""Prepare a scheduler's words and numbers for display or storage."""
 
 import re
 import time
@@ -19,7 +19,7 @@ _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct",
 
 
 def words(answer: CommandOutput) -> str:
-    """Return what a command said, on one line: stderr, else stdout; without a usage text and unprintable bytes."""
+    """Return a command's message on one line: stderr, else stdout; without usage texts and unprintable bytes."""
     for text in (answer.stderr, answer.stdout):
         lines = []
         for line in text[: 10 * LONGEST].splitlines():
@@ -33,7 +33,7 @@ def words(answer: CommandOutput) -> str:
 
 
 def printable(text: str) -> str:
-    """Return the text without control characters and undecodable bytes, cut to a length for messages."""
+    """Return the text without control characters and undecodable bytes, shortened for messages."""
     cleaned = text.encode("utf-8", "replace").decode("utf-8")
     cleaned = "".join(letter if letter.isprintable() else " " for letter in cleaned).strip()
     return cleaned if len(cleaned) <= LONGEST else cleaned[:LONGEST] + "…"
@@ -50,7 +50,7 @@ def garbage(answer: CommandOutput) -> SchedulerError:
 
 
 def moment(text: str) -> float | None:
-    """Return seconds since 1970 from `1795262635` or `2026-11-21T07:26:07` (local time), None for N/A and the like."""
+    """Return seconds since 1970 from `1795262635` or `2026-11-21T07:26:07` (local time), None for other text."""
     text = text.strip()
     if (seconds := digits(text, 11)) is not None:
         return float(seconds)
@@ -69,7 +69,7 @@ def clock_moment(text: str) -> float | None:
 
 
 def local_time(year: int, month: int, day: int, hour: int, minute: int, second: int) -> float | None:
-    """Return seconds since 1970 of a time in this machine's zone, None when there is no such time."""
+    """Return seconds since 1970 of a time in this machine's zone, None for an invalid time."""
     try:
         return time.mktime((year, month, day, hour, minute, second, 0, 0, -1))
     except (OverflowError, ValueError):
@@ -77,9 +77,9 @@ def local_time(year: int, month: int, day: int, hour: int, minute: int, second: 
 
 
 def grouped(groups: Iterable[NodeGroup], count: Callable[[Iterable[int]], int] = sum) -> list[NodeGroup]:
-    """Return equal nodes together, the most first: those of one shape, with all queues that any of them is in.
+    """Return equal nodes together, the largest group first: one group per shape, with all queues of its nodes.
 
-    `count` is `max` where nodes in several queues were printed for each queue.
+    `count` is `max` when nodes in several queues are listed once per queue.
     """
     by_shape: dict[NodeGroup, list[NodeGroup]] = {}
     for group in groups:

@@ -1,4 +1,4 @@
-"""Text in the columns of a terminal: wide letters take two, combining ones none."""
+"""Text in the columns of a terminal: wide characters take two, combining ones none."""
 
 import unicodedata
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ _NOT_FIRST = frozenset("、。，．・：；？！）」』】〕〉》ーゃ�
 
 
 def width(text: str) -> int:
-    """Return the columns that a text takes."""
+    """Return the number of columns of a text."""
     return len(text) if text.isascii() else sum(_width(letter) for letter in text)
 
 
@@ -23,9 +23,9 @@ def _width(letter: str) -> int:
 
 
 def wrapped(text: str, columns: int) -> list[str]:
-    """Return a text in lines of at most so many columns: broken at blanks and between wide letters, else anywhere.
+    """Return a text in lines of at most `columns`: broken at spaces and between wide characters, else anywhere.
 
-    Line ends in it stay.
+    Existing line ends stay.
     """
     return [line for part in text.split("\n") for line in _wrapped(part, columns)]
 
@@ -46,7 +46,7 @@ def _wrapped(text: str, columns: int) -> list[str]:
 
 
 def _cut(word: str, columns: int) -> list[str]:
-    """Return a word in parts of at most so many columns, or one letter; the last part may be empty."""
+    """Return a word in parts of at most `columns`, or of one character; the last part may be empty."""
     parts: list[str] = []
     start = taken = 0
     for at, letter in enumerate(word):

@@ -1,4 +1,4 @@
-"""Japanese sentences of です・ます as である: for texts of a report whose readers expect the other style."""
+"""Convert Japanese sentences from です・ます to である, for reports in the plain style."""
 
 import re
 
@@ -14,14 +14,14 @@ _ENDINGS = (
     ("しました", "した"), ("いました", "いた"), ("れました", "れた"), ("べました", "べた"),
     ("でしょう", "だろう"), ("でした", "であった"), ("です", "である"),
 )  # fmt: skip
-"""(polite, plain), the longer one first; they stand before a full stop, a bracket or the end."""
+"""(polite, plain), the longer one first; they precede a full stop, a bracket or the end."""
 _FOLLOWED = r"(?=[。（）」]|\Z)"
 _ANY = re.compile("|".join(re.escape(polite) + ("" if polite.endswith("が") else _FOLLOWED) for polite, _ in _ENDINGS))
 _PLAIN = dict(_ENDINGS)
 POLITE = re.compile(rf"(?:です|ます|ました|でした|ません|でしょう){_FOLLOWED}")
-"""Finds an ending that a text in the plain style must not have."""
+"""Matches an ending that a text in the plain style must not have."""
 
 
 def plain_style(text: str) -> str:
-    """Return a text whose sentences end as である style has it; all else stays."""
+    """Return a text with its sentence endings in the である style; the rest is unchanged."""
     return _ANY.sub(lambda match: _PLAIN[match[0]], text)

@@ -1,4 +1,4 @@
-"""Failures that a user can do something about. They are shown as text, never as a traceback."""
+"""Expected failures that a user can fix. They are displayed as text, without a traceback."""
 
 from hackathon.text.messages import lookup, message
 
@@ -7,7 +7,7 @@ DONE, FAILED, WRONG_REQUEST, UNAVAILABLE = 0, 1, 2, 3
 
 
 class HackathonError(Exception):
-    """An expected failure: a message id, the values in it, an optional hint (`<id>_hint`) and an exit code."""
+    """An expected failure: a message id, its values, an optional hint (`<id>_hint`) and an exit code."""
 
     exit_code = FAILED
 
@@ -25,23 +25,23 @@ class HackathonError(Exception):
 
     @property
     def hint(self) -> str | None:
-        """What to do about it in the current language, or None."""
+        """The remedy in the current language, or None."""
         if not lookup(f"{self.id}_hint"):
             return None
         text = message(f"{self.id}_hint", **self.values)
-        return text if self.values else text.format()  # doubled braces, which stand for braces
+        return text if self.values else text.format()  # doubled braces stand for braces
 
     def __str__(self) -> str:
         return self.message
 
 
 class RequestError(HackathonError):
-    """The user asked for something that cannot be: exit code 2."""
+    """The request is impossible: exit code 2."""
 
     exit_code = WRONG_REQUEST
 
 
 class UnavailableError(HackathonError):
-    """A scheduler or the environment does not answer now; trying again may help: exit code 3."""
+    """A scheduler or the environment is unavailable; trying again may help: exit code 3."""
 
     exit_code = UNAVAILABLE

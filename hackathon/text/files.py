@@ -1,4 +1,4 @@
-"""Whole files by rename, which is safe on NFS and Lustre with many readers; reading that no foreign file holds up."""
+"""Write complete files by rename, safe on NFS and Lustre; read foreign files without blocking."""
 
 import errno
 import json
@@ -13,18 +13,18 @@ from typing import Any, BinaryIO, cast
 from hackathon.text.messages import message
 
 HOLE = 64 << 10
-"""Zero bytes in a row that are taken for a hole: a sparse file of any size costs its writer nothing."""
+"""Consecutive zero bytes that count as a hole: a sparse file of any size costs its writer nothing."""
 _TOGETHER = 256
 """Lines of JSON that are parsed at once."""
 LARGEST = 64 << 20
-"""Bytes of a file of JSON that are read: nobody's records are larger, and a foreign file may have any size."""
+"""Bytes of a JSON file that are read: real records are smaller, and a foreign file may have any size."""
 
 
 def write_whole(path: Path, data: str | bytes, mode: int = 0o644) -> None:
-    """Write a file so that a reader sees the old content or the new one, never a part of it.
+    """Write a file so that a reader sees either the old or the new content, never a part.
 
-    The temporary file lies in the same directory and carries host-unique and process-unique parts in its name.
-    Raises OSError (disk full, no permission, no regular file there) and then leaves no temporary file behind.
+    The temporary file is in the same directory, with a name unique to host and process. Raises OSError (disk full, no
+    permission, not a regular file) and then leaves no temporary file.
     """
     if _special(path):
         raise OSError(errno.EINVAL, "it is no regular file", str(path))
@@ -41,7 +41,7 @@ def write_whole(path: Path, data: str | bytes, mode: int = 0o644) -> None:
 
 
 def _special(path: Path) -> bool:
-    """Return whether a device or a pipe is there, which a rename would take away: `--to /dev/null` as root."""
+    """Return whether a path is a device or a pipe, which a rename would replace: `--to /dev/null` as root."""
     try:
         mode = path.stat().st_mode
     except OSError:
@@ -50,15 +50,15 @@ def _special(path: Path) -> bool:
 
 
 def write_json(path: Path, value: Any) -> None:
-    """Write a value as indented JSON by rename; non-finite numbers are refused (ValueError), text stays readable."""
+    """Write a value as indented JSON by rename; non-finite numbers raise ValueError, text stays readable."""
     write_whole(path, json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
 
 
 def open_regular(path: Path | str) -> BinaryIO:
-    """Return a file opened for reading. Raises OSError, also for what is no regular file.
+    """Open a file for reading. Raises OSError, also when it is not a regular file.
 
-    A pipe, socket or device in the place of a file, made by a program or by somebody, never makes the reader wait.
-    A path that opens itself (access.guarded_path) does so by its own rules.
+    A pipe, socket or device in its place never blocks the reader. A path that opens itself (access.guarded_path) uses
+    its own rules.
     """
     guarded = getattr(path, "open_regular", None)
     if guarded is not None:
@@ -74,10 +74,9 @@ def open_regular(path: Path | str) -> BinaryIO:
 
 
 def read_data(stream: BinaryIO, size: int, position: int = 0, end: int | None = None) -> Iterator[tuple[int, bytes]]:
-    """Yield (position, block of at most `size` bytes) of a file that stands at `position`, to its end or to `end`.
+    """Yield (position, block of at most `size` bytes) of a file from `position` to its end or to `end`.
 
-    Of a hole, and of as many zeros that take room, there is only (the place behind it, no bytes): a zero is neither a
-    line end nor a word.
+    A hole, or as many zeros on disk, yields only (position after it, no bytes): zeros are neither line ends nor words.
     """
     while end is None or position < end:
         block = stream.read(size if end is None else min(size, end - position))
@@ -92,7 +91,7 @@ def read_data(stream: BinaryIO, size: int, position: int = 0, end: int | None = 
 
 
 def _skip_hole(stream: BinaryIO) -> int:
-    """Go on where a file has data again, or to its end; return how many bytes lie between. A pipe stays as it is."""
+    """Seek to the next data of a file, or to its end; return the number of skipped bytes. Pipes are unchanged."""
     try:
         current = stream.tell()
         try:
@@ -116,9 +115,9 @@ def read_json(path: Path) -> Any | None:
 
 
 def known_json(path: Path) -> Any | None:
-    """Return what `read_json` does, but raise OSError where nobody knows what is in the file, or whether it is there.
+    """Return the same as `read_json`, but raise OSError when the file is unreadable or its existence is unknown.
 
-    For files on which it depends what is deleted or written next: a stale handle is no missing file.
+    For files that decide what is deleted or written next: a stale handle is not a missing file.
     """
     try:
         with open_regular(path) as stream:
@@ -134,7 +133,7 @@ def known_json(path: Path) -> Any | None:
 
 
 def listed(path: Path) -> bool:
-    """Return whether a folder names a file, which may not be there to be opened yet (NFS). Raises OSError."""
+    """Return whether a folder lists a file, which may not be accessible yet (NFS). Raises OSError."""
     try:
         return any(entry.name == path.name for entry in path.parent.iterdir())
     except FileNotFoundError:
@@ -142,13 +141,13 @@ def listed(path: Path) -> bool:
 
 
 def read_lines(path: Path) -> Iterator[dict[str, Any]]:
-    """Yield the objects in a JSON-lines file; torn lines, a missing file and what goes beyond LARGEST are passed over.
+    """Yield the objects in a JSON-lines file; skip incomplete lines, a missing file and content beyond LARGEST.
 
-    Nothing is held open between two of them.
+    The file is not kept open between two objects.
     """
     try:
         with open_regular(path) as stream:
-            # a foreign file may be one line of any length; no more room is taken than the file needs
+            # a foreign file may be a single line of any length; allocate no more than the file needs
             raw = stream.read(min(LARGEST, os.fstat(stream.fileno()).st_size))
     except OSError:
         return
@@ -156,13 +155,13 @@ def read_lines(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def objects(lines: Iterable[bytes]) -> Iterator[dict[str, Any]]:
-    """Yield the objects among lines of JSON; torn lines and other values are passed over."""
+    """Yield the objects among lines of JSON; incomplete lines and other values are skipped."""
     return objects_of(raw.decode("utf-8", "replace") for raw in lines)
 
 
 def objects_of(lines: Iterable[str]) -> Iterator[dict[str, Any]]:
-    """Yield the objects among lines of JSON; many lines are read at once, one by one only where one of them is torn."""
-    texts = filter(None, lines)  # a whole file ends with an empty one
+    """Yield the objects among lines of JSON: many lines at once, or one by one if one of them is incomplete."""
+    texts = filter(None, lines)  # a complete file ends with an empty line
     while some := list(islice(texts, _TOGETHER)):
         values: list[Any] = []
         if all(text[:1] == "{" and text[-1:] == "}" for text in some):

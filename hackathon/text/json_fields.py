@@ -1,4 +1,4 @@
-"""Read fields of JSON that anybody may have written: each reader returns one type, whatever lies there."""
+"""Read fields of untrusted JSON: each reader returns one type for any value."""
 
 import sys
 from typing import Any
@@ -6,16 +6,16 @@ from typing import Any
 from hackathon.text.numbers import finite, integer
 
 LONGEST = 2000
-"""Letters of a name that are kept."""
+"""Characters of a name that are kept."""
 MOST = 10**12
-"""Counts and seconds from here on are not believed: no machine has so many."""
+"""Counts and seconds from here on are not plausible."""
 LATEST = 1e11
-"""Seconds since 1970 that the clocks of this toolkit do not reach."""
-_SHARED = 32  # letters of a text that thousands of runs may have in common
+"""Seconds since 1970 that this toolkit's clocks do not reach."""
+_SHARED = 32  # characters of a text that thousands of runs may share
 
 
 def text_of(value: object) -> str:
-    """Return a text of at most LONGEST letters that can be written as UTF-8; a number as text, empty for the rest."""
+    """Return a text of at most LONGEST characters that is valid UTF-8; a number as text, "" for other values."""
     if isinstance(value, bool) or not isinstance(value, (str, int, float)):
         return ""
     try:
@@ -27,7 +27,7 @@ def text_of(value: object) -> str:
 
 
 def texts_of(value: object) -> tuple[str, ...]:
-    """Return the entries of a JSON list as texts in full; () for anything else."""
+    """Return the entries of a JSON list as texts in full; () for other values."""
     return tuple(str(entry) for entry in listed(value))
 
 
@@ -38,13 +38,13 @@ def count_of(value: object) -> int:
 
 
 def moment_of(value: object) -> float | None:
-    """Return seconds since 1970 as the clocks of this toolkit can have them, None for anything else."""
+    """Return plausible seconds since 1970, None for other values."""
     moment = finite(value)
     return moment if moment is not None and 0 < moment < LATEST else None
 
 
 def mapping_of(value: object) -> dict[str, Any]:
-    """Return a JSON object; {} for anything else."""
+    """Return a JSON object; {} for other values."""
     return value if isinstance(value, dict) else {}
 
 
@@ -54,5 +54,5 @@ def mappings_of(value: object) -> dict[str, dict[str, Any]]:
 
 
 def listed(value: object) -> list[Any]:
-    """Return a JSON list; [] for anything else."""
+    """Return a JSON list; [] for other values."""
     return value if isinstance(value, list) else []

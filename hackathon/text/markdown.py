@@ -1,7 +1,7 @@
-"""Texts of others in Markdown: letters that do something there get a backslash.
+"""Escape other people's texts in Markdown with backslashes.
 
-CommonMark lets any ASCII punctuation be escaped by a backslash (section 2.4); GitHub's tables, strikethrough, formulas
-and addresses without brackets (GFM, sections 4.10, 6.5, 6.9) are taken care of too.
+CommonMark allows a backslash before any ASCII punctuation (section 2.4). GitHub's tables, strikethrough, formulas and
+addresses without brackets (GFM, sections 4.10, 6.5, 6.9) are covered too.
 """
 
 import re
@@ -14,7 +14,7 @@ _ADDRESS = re.compile(r":(?=//)|(?<=www)\.|(?<=[\w.+-])@(?=\w)|(?<=mailto):|(?<=
 
 
 def escaped(text: str) -> str:
-    """Return a text as one line of Markdown that shows just these letters, in a paragraph, a heading or a table."""
+    """Return a text as one line of Markdown that renders literally in a paragraph, a heading or a table."""
     marked = _ACTIVE.sub(lambda match: f"\\{match[0]}", " ".join(text.split()))
     marked = _ADDRESS.sub(lambda match: f"\\{match[0]}", marked)
     marked = _HASH.sub(r"\\#", _UNDERSCORE.sub(r"\\_", marked))

@@ -1,9 +1,9 @@
-"""Look up the texts a person reads, in English or Japanese.
+"""Look up the texts for people, in English or Japanese.
 
 A message id is `<module>.<key>`; `<module>` names a module of `hackathon.text.catalogue`, whose folders mirror the
-packages (`FOLDERS`). A module is loaded when first needed, so that `--help` does not pay for texts it does not show.
-Placeholders are `str.format` fields; `{jobs} {jobs:job|jobs}` chooses the word by the number, and `{run!q}` is quoted
-for a shell, as every value in a command must be that somebody may paste.
+packages (`FOLDERS`). A module is loaded on first use, so that `--help` does not load unused texts. Placeholders are
+`str.format` fields; `{jobs} {jobs:job|jobs}` selects the word by the number, and `{run!q}` is quoted for a shell, as
+required for every value in a command that somebody may paste.
 """
 
 import importlib
@@ -19,20 +19,20 @@ LANGUAGES = ("en", "ja")
 _WORD = re.compile(r"\{(\w+)!q\}")
 _PLURAL = re.compile(r"\{(\w+):([^{}|]*)\|([^{}|]*)\}")
 _chosen: str | None = None
-# A server's threads make pages in both languages at the same time: a block's choice holds for its own thread only.
+# A server's threads render pages in both languages at the same time, so a block's choice is valid only for its thread.
 _spoken: ContextVar[str | None] = ContextVar("spoken", default=None)
 _worded: ContextVar[Callable[[str], str] | None] = ContextVar("worded", default=None)
 
 
 def set_language(language: str | None) -> None:
-    """Choose the language for this process; `None` returns to the environment's."""
+    """Choose the language of this process; `None` returns to the environment's."""
     global _chosen
     _chosen = _known(language)
 
 
 @contextmanager
 def speaking(language: str) -> Iterator[None]:
-    """Choose the language inside a `with` block of this thread: one process makes pages in two languages."""
+    """Choose the language inside a `with` block of this thread: one process may render pages in two languages."""
     token = _spoken.set(_known(language))
     try:
         yield
@@ -57,7 +57,7 @@ def _known(language: str | None) -> str | None:
 
 
 def language(environment: Mapping[str, str] | None = None) -> str:
-    """Return `en` or `ja`: what was chosen, else HACKATHON_LANG, else the locale (LC_ALL, LC_MESSAGES, LANG)."""
+    """Return `en` or `ja`: the chosen language, else HACKATHON_LANG, else the locale (LC_ALL, LC_MESSAGES, LANG)."""
     chosen = _spoken.get() or _chosen
     if chosen is not None:
         return chosen
@@ -82,7 +82,7 @@ def lookup(identifier: str) -> tuple[str, str] | None:
 def message(identifier: str, **values: object) -> str:
     """Return the message in the current language with its placeholders filled.
 
-    Raises KeyError for an unknown id: that is a defect of the program, and a test looks for it.
+    Raises KeyError for an unknown id: that is a bug, for which a test searches.
     """
     pair = lookup(identifier)
     if pair is None:
@@ -95,7 +95,7 @@ def message(identifier: str, **values: object) -> str:
 
 
 def _quoted(text: str, values: Mapping[str, object]) -> str:
-    """Return the text with each `{name!q}` replaced by the value as a word for a shell: it stands in a command."""
+    """Return the text with each `{name!q}` replaced by the value, quoted as a word of a shell command."""
     if "!q}" not in text:
         return text
     import shlex
@@ -104,7 +104,7 @@ def _quoted(text: str, values: Mapping[str, object]) -> str:
 
 
 def _counted(text: str, values: Mapping[str, object]) -> str:
-    """Return the text with each `{count:one|many}` replaced by the word that goes with the count."""
+    """Return the text with each `{count:one|many}` replaced by the word for the count."""
     if "|" not in text:
         return text
     return _PLURAL.sub(lambda field: field[2] if str(values.get(field[1])) == "1" else field[3], text)

@@ -1,13 +1,13 @@
-"""Texts as they are compared with what people typed: `Ｍａｓｔｅｒ` is `master`."""
+"""Normalise texts for comparison with typed ones: `Ｍａｓｔｅｒ` equals `master`."""
 
 import unicodedata
 
 
 def plain(text: str) -> str:
-    """Return a text as it is compared: full-width as half-width letters, small, blanks as one."""
+    """Return a text for comparison: full-width characters as half-width, lower case, single spaces."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
 def unspaced(text: str) -> str:
-    """Return a text as `plain` does, without any blank: `修士 課程` is `修士課程`."""
+    """Return a text like `plain`, without spaces: `修士 課程` becomes `修士課程`."""
     return plain(text).replace(" ", "")

@@ -1,4 +1,4 @@
-"""Where shipped files, user settings and caches lie."""
+"""Locations of shipped files, user settings and caches."""
 
 import os
 import stat
@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
-"""The bits of a mode by which others than the owner write; `access.permissions` asks by them, too."""
+"""The mode bits by which users other than the owner can write; also used by `access.permissions`."""
 _PACKAGE = Path(__file__).resolve().parent.parent
 _PACKAGED = (_PACKAGE / "_shipped").is_dir()  # looked at once: it is a round trip on a shared file system
 
@@ -27,7 +27,7 @@ def is_shipped(path: Path) -> bool:
 
 
 def expanded(text: str) -> Path:
-    """Return a path with its `~` filled in; an unknown `~user` stays as it is written, where pathlib would raise."""
+    """Return a path with `~` expanded; an unknown `~user` stays unchanged, while pathlib would raise."""
     return Path(os.path.expanduser(text))  # noqa: PTH111
 
 
@@ -37,14 +37,14 @@ def runtime_file() -> Path:
 
 
 def toolkit_command() -> tuple[str, ...]:
-    """Return the words that start this toolkit in another process: installed packages or the bundle."""
+    """Return the command that starts this toolkit in another process: from installed packages or the bundle."""
     import hackathon
 
     return (sys.executable, hackathon.archive) if hackathon.archive else (sys.executable, "-m", "hackathon")
 
 
 def child_environment() -> dict[str, str]:
-    """Return the environment in which a child of this Python finds the libraries that the toolkit runs with."""
+    """Return an environment in which a child of this Python finds the toolkit's libraries."""
     import hackathon
 
     if hackathon.archive is None:
@@ -61,8 +61,8 @@ def user_config() -> Path:
 def user_cache() -> Path:
     """Return the user's cache folder (`$XDG_CACHE_HOME/hackathon`, default `~/.cache/hackathon`); it may be deleted.
 
-    Compiled rules and checked profiles are taken from it, so it is closed to others' writing. Raises RuntimeError for
-    an account without a home, and for a folder of another account, which somebody put into a shared place.
+    Compiled rules and checked profiles are loaded from it, so others must not write there. Raises RuntimeError for an
+    account without a home, and for a folder of another account in a shared location.
     """
     folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "hackathon"
     try:
@@ -72,5 +72,5 @@ def user_cache() -> Path:
         if state.st_mode & OTHERS_WRITE:
             folder.chmod(stat.S_IMODE(state.st_mode) & ~OTHERS_WRITE)
     except OSError:
-        pass  # it is made when something is kept
+        pass  # it is created with the first entry
     return folder

@@ -1,9 +1,9 @@
-"""Text of others – names, notes, log lines – without what steers a terminal or hides in a page."""
+"""Remove from foreign text (names, notes, log lines) what controls a terminal or hides in a page."""
 
 import re
 
 BLANKS = frozenset("\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000")
-"""Blanks of other widths (Unicode's Zs): Japanese is written with U+3000, and Python calls none of them printable."""
+"""Spaces of other widths (Unicode's Zs): Japanese text uses U+3000, and Python treats none of them as printable."""
 _GAPS = BLANKS | frozenset("\n\t\r")
 # CSI sequences (colours, cursor), OSC sequences (window titles, links) and two-byte escapes: ECMA-48, section 5.3-5.4.
 _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
@@ -15,9 +15,9 @@ def without_escapes(text: str) -> str:
 
 
 def printable(text: str, *, kept: str = "") -> str:
-    """Return a text without control characters, direction marks and halves of pairs: each is shown as `·`.
+    """Return a text with each control character, direction mark and lone surrogate replaced by `·`.
 
-    Ends of lines, tabs and blanks of other widths become blanks; letters in `kept` stay as they are.
+    Line ends, tabs and spaces of other widths become spaces; characters in `kept` stay.
     """
     if text.isprintable():
         return text

@@ -1,13 +1,13 @@
-"""Walltimes, sizes and moments as people write them, and back."""
+"""Parse and format walltimes, sizes and moments."""
 
 import re
 import time
 
 PER_PROCESS = ("/gpu", "/process", "/rank")
-"""Ends of units of the rate of one process, in small letters."""
+"""Endings of units of the rate of one process, in lower case."""
 _CLOCK = re.compile(r"(?:(?P<days>\d{1,4})-)?(?P<hours>\d{1,6}):(?P<minutes>\d{1,2})(?::(?P<seconds>\d{1,2}))?\Z")
 _SHORT = re.compile(r"(?=\d)(?:(\d{1,6})\s*d)?\s*(?:(\d{1,6})\s*h)?\s*(?:(\d{1,6})\s*m(?:in)?)?\s*(?:(\d{1,9})\s*s)?\Z")
-# as long as the seconds of the longest of the other forms, and far below what a float holds
+# as long as the seconds of the longest of the other forms, and far below the limit of a float
 _SECONDS = re.compile(r"\d{1,12}\Z", re.ASCII)
 _SIZE = re.compile(r"(\d{1,40}(?:\.\d{1,40})?)\s*([KMGTP]?)(i?)B?\Z", re.IGNORECASE)
 _BARE = re.compile(r"\d{1,6}(?:\.\d+)?\Z", re.ASCII)
@@ -16,8 +16,8 @@ _BARE = re.compile(r"\d{1,6}(?:\.\d+)?\Z", re.ASCII)
 def parse_walltime(value: str | int) -> int:
     """Return seconds from `HH:MM:SS`, `HH:MM`, `D-HH:MM:SS`, `300` (seconds), `90m`, `2h`, `1d12h`.
 
-    Raises ValueError for anything else and for zero. `HH:MM` is hours and minutes; Slurm's `MM:SS` is not accepted
-    in that reading, because the same text must mean one thing on every cluster.
+    Raises ValueError for other texts and for zero. `HH:MM` is hours and minutes. It is never read as Slurm's `MM:SS`,
+    because the same text must mean the same on every cluster.
     """
     if isinstance(value, bool):
         raise ValueError("not a walltime")
@@ -49,7 +49,7 @@ def format_walltime(seconds: int) -> str:
 def parse_moment(value: str, now: float) -> float:
     """Return seconds since 1970 from `10m`, `2h` (before `now`), `14:30`, `14:30:05`, a date or ISO.
 
-    A time of day is the last such one. A time without a zone is local. Raises ValueError for anything else.
+    A time of day means the last such time. A time without a zone is local. Raises ValueError for other texts.
     """
     from datetime import datetime, timedelta
 
@@ -66,7 +66,7 @@ def parse_moment(value: str, now: float) -> float:
 def parse_size(value: str | int) -> int:
     """Return bytes from `256 GB`, `16GiB`, `512M` or a plain number of bytes.
 
-    One letter and `B` are decimal (`GB` = 10⁹), `iB` is binary, as IEC 80000-13 has it. Raises ValueError.
+    One letter and `B` are decimal (`GB` = 10⁹), `iB` is binary, by IEC 80000-13. Raises ValueError.
     """
     if isinstance(value, int) and not isinstance(value, bool):
         return value
@@ -78,7 +78,7 @@ def parse_size(value: str | int) -> int:
 
 
 def with_unit(value: str | float) -> str | None:
-    """Return the size of a memory that a bare number probably means: `64 GB`, `65536 MB`; None for other texts."""
+    """Return the memory size that a plain number probably means: `64 GB`, `65536 MB`; None for other texts."""
     text = str(value).strip()
     if not _BARE.match(text) or float(text) == 0:
         return None
@@ -95,7 +95,7 @@ def format_size(size: float) -> str:
 
 
 def format_moment(seconds: float, form: str) -> str:
-    """Return seconds since 1970 in a form of `time.strftime`, by this machine's time; – beyond what clocks know."""
+    """Return seconds since 1970 in a form of `time.strftime`, in local time; – when out of range."""
     try:
         return time.strftime(form, time.localtime(seconds))
     except (OverflowError, ValueError, OSError):
@@ -114,7 +114,7 @@ def format_age(seconds: float) -> str:
 
 
 def format_duration(seconds: float) -> str:
-    """Return a duration to the second as people say it: `40 s`, `8 min 40 s`, `2 h 5 min`, `3 d 4 h`."""
+    """Return a duration to the second: `40 s`, `8 min 40 s`, `2 h 5 min`, `3 d 4 h`."""
     remaining = max(0, round(seconds))
     for unit, size, smaller, part in (("d", 86400, "h", 3600), ("h", 3600, "min", 60), ("min", 60, "s", 1)):
         if remaining >= size:

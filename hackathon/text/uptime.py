@@ -1,7 +1,7 @@
-"""How long ago something was by a clock that nobody sets: the seconds since this machine started.
+"""Measure elapsed time with a clock that cannot be set: the seconds since this machine started.
 
-The clock of the day may jump by hours, when a machine is corrected. What must not happen because of that is counted by
-this one, where both moments were on the same machine.
+The wall clock may jump by hours when it is corrected. Code that must not react to such jumps uses this clock, if both
+moments were on the same machine.
 """
 
 import functools
@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 from hackathon.text.numbers import finite
 
 SAME = 5.0
-"""Seconds by which clocks are put right all the time."""
+"""Seconds by which clocks are adjusted routinely."""
 
 
 @functools.cache
 def boot() -> str:
-    """Return what changes when the machine restarts; empty where nobody knows."""
+    """Return an id that changes when the machine restarts; empty when unknown."""
     try:
         return Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
     except (OSError, ValueError):
@@ -27,12 +27,12 @@ def boot() -> str:
 
 
 def uptime() -> float:
-    """Return the seconds since the machine started, those in which it was suspended too."""
+    """Return the seconds since the machine started, including suspensions."""
     return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
 def stamp() -> dict[str, Any]:
-    """Return what `age` needs to know of this moment, as JSON values."""
+    """Return the current moment for `age`, as JSON values."""
     return {"boot": boot(), "up": round(uptime(), 3)}
 
 
@@ -69,14 +69,14 @@ def born(pid: int) -> int | None:
 
 
 def this_process() -> dict[str, Any]:
-    """Return who writes a record, as JSON values: what `lives` and `age` ask for later."""
+    """Return the writer of a record, as JSON values, for `lives` and `age`."""
     return {"host": os.uname().nodename, "pid": os.getpid(), "born": born(os.getpid()), **stamp()}
 
 
 def lives(pid: object, began: object) -> bool:
-    """Return whether a process of this machine exists, other than this one, and began when it is said to have begun.
+    """Return whether another process of this machine exists and began at the recorded time.
 
-    Numbers come again: one that began at another moment is another process. began: what `born` returned then.
+    Process numbers are reused: one with another start time is another process. `began`: earlier result of `born`.
     """
     if not isinstance(pid, int) or pid <= 0 or pid == os.getpid():
         return False
@@ -95,9 +95,9 @@ def lives(pid: object, began: object) -> bool:
 def age(then: float, stamped: Mapping[str, Any], now: float | None = None) -> float:
     """Return the seconds since a moment.
 
-    then: the moment by the clock of the day, in seconds since 1970. stamped: what `stamp` returned then, among other
-    things; of another machine, or before a restart, it says nothing, and the clock of the day counts. now: that clock,
-    for who knows better than both.
+    `then`: the moment by the wall clock, in seconds since 1970. `stamped`: a mapping with the earlier result of
+    `stamp`; from another machine or before a restart it is ignored, and the wall clock counts. `now`: replaces that
+    clock.
     """
     up = stamped.get("up")
     if now is None and stamped.get("boot") and stamped["boot"] == boot() and isinstance(up, (int, float)):
@@ -106,14 +106,14 @@ def age(then: float, stamped: Mapping[str, Any], now: float | None = None) -> fl
 
 
 def clock() -> float:
-    """Return when this machine started, by its clock of the day: another value tells that the clock has jumped."""
+    """Return when this machine started, by its wall clock: a change of the value means that the clock has jumped."""
     return time.time() - uptime()
 
 
 def memory(before: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what `jumped` needs to know later; `before`: what was kept, so that the earliest clock is kept.
+    """Return the values that `jumped` needs later; `before`: earlier values, so that the first clock is preserved.
 
-    Looks from another login node begin anew.
+    On another login node the record starts again.
     """
     machine, started = boot(), clock()
     earliest = finite(before.get("boot_t")) if machine and before.get("boot") == machine else None
@@ -121,6 +121,6 @@ def memory(before: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def jumped(stored: Mapping[str, Any]) -> float:
-    """Return the seconds that the clock has jumped forwards since the first look that `memory` kept; 0 for none."""
+    """Return the seconds by which the clock has jumped forwards since the first call of `memory`; 0 for none."""
     jump = clock() - float(memory(stored)["boot_t"])
     return jump if jump > SAME else 0.0

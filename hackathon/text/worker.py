@@ -1,4 +1,4 @@
-"""A child process that answers one line with one: what takes for ever, or breaks, costs the child only."""
+"""A child process that answers one line with one line: if it hangs or crashes, only the child is lost."""
 
 import contextlib
 import os
@@ -9,11 +9,11 @@ from pathlib import Path
 from selectors import EVENT_READ, DefaultSelector
 
 MOST = 64 << 20
-"""Bytes of one answer that are taken."""
+"""Bytes of one answer, at most."""
 
 
 class Worker:
-    """The child, started when first needed and again after it was lost. One thread uses it; any may stop it."""
+    """The child process, started on first use and again after a loss. Only one thread uses it; any may stop it."""
 
     def __init__(self, code: str) -> None:
         """`code`: Python that reads lines from stdin and answers each on stdout."""
@@ -23,7 +23,7 @@ class Worker:
 
     @property
     def ready(self) -> bool:
-        """Whether the child is there."""
+        """Whether the child is running."""
         return self._child is not None
 
     def ask(self, question: bytes, timeout: float) -> bytes:
@@ -55,7 +55,7 @@ class Worker:
         package = str(Path(__file__).resolve().parents[2])
         path = os.pathsep.join([package, *filter(None, [os.environ.get("PYTHONPATH")])])
         return subprocess.Popen(
-            [sys.executable, "-P", "-c", self._code],  # -P: what lies in the current folder is not imported
+            [sys.executable, "-P", "-c", self._code],  # -P: nothing is imported from the current folder
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -78,7 +78,7 @@ class Worker:
             child.wait(5.0)
 
     def stop(self) -> None:
-        """End the child for good, also while another thread waits for its answer."""
+        """End the child permanently, also while another thread waits for its answer."""
         self._stopped = True
         child = self._child
         if child is not None:

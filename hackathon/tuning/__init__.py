@@ -1,1 +1,1 @@
-"""What makes a program faster on one device: options measured one by one, and the largest batch that fits."""
+"""Make a program faster on one device: measure options one by one, and find the largest batch that fits."""

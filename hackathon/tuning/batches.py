@@ -1,4 +1,4 @@
-"""The largest batch that fits: the job that looks for it, and what its starts showed."""
+"""The largest batch that fits: the job that searches it, and the results of its starts."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,27 +17,30 @@ from hackathon.tuning.options import BATCH, SAVERS, named, takes
 from hackathon.tuning.slots import slot_folders
 
 FACT = "largest-batch"
-"""What a run keeps the result as: `client/largest-batch.json`."""
+"""Name of the fact: `client/largest-batch.json`."""
 MARK = "@BATCH@"
 STARTS = 16
-"""Starts that the job's time is reckoned for."""
+"""Starts for which the job's time is computed."""
 MEMORY_RULES = frozenset(
     {
         "gpu-out-of-memory", "gpu-out-of-memory-other", "hardware-memory-exhausted", "job-out-of-memory",
         "scheduler-memory-exceeded",
     }
 )  # fmt: skip
-"""Ids of the failure rules that say that memory was not enough."""
+"""Ids of the failure rules for a lack of memory."""
 KILLED = -9
 KINDS = ("search", "confirm", *(label for label, _ in SAVERS.values()), "accumulate")
-"""What a start is for."""
+"""Purposes of a start."""
 REASONS = ("no-step", "no-backward", "no-growth", "compiled", "failed")
-"""Why fake tensors predict nothing: no step of a torch optimizer was seen, or no backward in it; the memory does not
-grow with the batch; the step is compiled; or it could not be computed with them."""
+"""Why fake tensors predict nothing.
+
+No step of a torch optimizer, or no backward in it, was observed; the memory does not grow with the batch; the step is
+compiled; or the computation failed.
+"""
 POINTS = 50
 """Batches of a prediction that are read."""
 PROBES = 200
-"""Starts of a kept search that are read."""
+"""Starts of a stored search that are read."""
 
 
 @dataclass(frozen=True)
@@ -51,12 +54,12 @@ class BatchProbe:
     memory: int | None
     seconds: float
     cause: str = ""
-    """Id of the failure rule that holds; `killed` for SIGKILL; `unknown` for another failure."""
+    """Id of the matching failure rule; `killed` for SIGKILL; `unknown` for another failure."""
     folder: str = ""
 
     @property
     def out_of_memory(self) -> bool:
-        """Whether it failed for want of memory."""
+        """Whether it failed for lack of memory."""
         return self.cause in MEMORY_RULES or self.cause == "killed"
 
     def as_json(self) -> dict[str, Any]:
@@ -68,7 +71,7 @@ class BatchProbe:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any], folder: str = "") -> "BatchProbe":
-        """Return a start from its JSON values, whatever lies there; a kind of another version counts as a search."""
+        """Return a start from arbitrary JSON values; a kind of another version counts as a search."""
         kind = text_of(value.get("kind"))
         return cls(
             batch=integer(value.get("batch")) or 0,
@@ -83,20 +86,20 @@ class BatchProbe:
 
 @dataclass(frozen=True)
 class FakePrediction:
-    """What fake tensors in the first start said of the other batches."""
+    """The prediction of fake tensors in the first start for other batches."""
 
     batch: int | None = None
-    """The largest batch that fits; None where it is not known."""
+    """The largest batch that fits; None if unknown."""
     reason: str = ""
-    """Why not: one of REASONS."""
+    """Why it is unknown: one of REASONS."""
     text: str = ""
-    """What went wrong, in the words of the program's Python."""
+    """The error message of the program's Python."""
     points: tuple[tuple[int, int], ...] = ()
-    """(batch, bytes of tensors that live at once)."""
+    """(batch, peak bytes of tensors)."""
 
     @classmethod
     def from_json(cls, value: object) -> "FakePrediction | None":
-        """Return it from the JSON that the observer wrote; None where it was not asked."""
+        """Return it from the observer's JSON; None when no prediction was requested."""
         entry = mapping_of(value)
         if not entry:
             return None
@@ -113,9 +116,9 @@ class FakePrediction:
         return {"batch": self.batch, "reason": self.reason or None, "text": self.text or None, "points": points}
 
     def memory(self, batch: int, first: int, measured: int) -> int | None:
-        """Return the bytes that it predicts for a batch, from those `measured` with the `first` one; None: not known.
+        """Return the predicted bytes for a batch, given the `measured` ones of the `first` batch; None if unknown.
 
-        Between and beyond the batches that were computed, memory is a straight line.
+        Between and beyond the computed batches, memory is interpolated linearly.
         """
         points = dict(self.points)
         if first not in points or len(points) < 2:
@@ -127,29 +130,29 @@ class FakePrediction:
 
 @dataclass(frozen=True)
 class LargestBatch:
-    """What the search found."""
+    """The result of the search."""
 
     parameter: str
     first: int
-    """The batch of the program as it is."""
+    """The batch of the unchanged program."""
     limit: int | None
     """Bytes of memory."""
     predicted: int | None
     """From the first two starts that fit."""
     largest: int | None
-    """None: nothing fits, or another failure got in the way."""
+    """None: nothing fits, or another failure prevented the search."""
     recommended: int | None
     confirmed: bool
     """Whether the recommended batch passed a longer start."""
     probes: tuple[BatchProbe, ...]
     other_failure: BatchProbe | None = None
-    """A start that failed for another reason than memory: then nothing is known."""
+    """A start that failed for another reason than memory: then the result is unknown."""
     fake: FakePrediction | None = None
-    """What fake tensors predicted; None where they were not asked."""
+    """The prediction of fake tensors; None when it was not requested."""
     noise: NoiseScale | None = None
-    """How much the gradients of batches differ; None where it was not measured."""
+    """The noise of batches' gradients; None when it was not measured."""
     virtual: bool = False
-    """Whether memory is of addresses, as a limit of them counts it."""
+    """Whether memory means address space, like its limit."""
 
     def as_json(self) -> dict[str, Any]:
         """Return it as JSON values."""
@@ -165,14 +168,14 @@ class LargestBatch:
 
     @property
     def predicted_by(self) -> str | None:
-        """`fake-tensors` or `starts`; None where nothing was predicted."""
+        """`fake-tensors` or `starts`; None without a prediction."""
         if self.predicted is None:
             return None
         return "fake-tensors" if self.fake is not None and self.fake.batch == self.predicted else "starts"
 
     @property
     def predicted_memory(self) -> tuple[int, int] | None:
-        """(Bytes that fake tensors predicted for the largest batch, bytes measured with it); None when not known."""
+        """(Bytes that fake tensors predicted for the largest batch, measured bytes); None when unknown."""
         tried = {probe.batch: probe.memory for probe in self.probes if probe.kind == "search" and probe.fits}
         first, last = tried.get(self.first), tried.get(self.largest or 0)
         if self.fake is None or self.largest is None or first is None or last is None or self.largest == self.first:
@@ -208,7 +211,7 @@ class LargestBatch:
 
 
 def batch_parameter(program: SingleProcess) -> tuple[str, int]:
-    """Return the parameter that is the batch of a process, and its value. Raises RequestError without any."""
+    """Return the parameter for the batch of a process, and its value. Raises RequestError without one."""
     name = named(BATCH, program.declared, program.request)
     value = program.request.parameters.get(name or "")
     if name is None or not isinstance(value, int) or isinstance(value, bool) or value < 1:
@@ -217,10 +220,10 @@ def batch_parameter(program: SingleProcess) -> tuple[str, int]:
 
 
 def batch_measurement(program: SingleProcess, limit: int | None, seconds: int) -> SpeedupMeasurement:
-    """Return the job that looks for the largest batch; `limit`: bytes of addresses that each start may have.
+    """Return the job that searches the largest batch; `limit`: bytes of address space of each start.
 
-    Raises RequestError without a batch among the parameters, without a limit on a machine without
-    GPUs, and with one where there are GPUs: CUDA reserves addresses without measure.
+    Raises RequestError without a batch among the parameters, without a limit on a machine without GPUs, and with one on
+    a machine with GPUs, because CUDA reserves an unpredictable amount of address space.
     """
     name, first = batch_parameter(program)
     check_limit(program, limit)
@@ -244,7 +247,7 @@ def batch_measurement(program: SingleProcess, limit: int | None, seconds: int) -
 
 
 def check_limit(program: SingleProcess, limit: int | None) -> None:
-    """Raise RequestError without a limit on a machine without GPUs, and with one where there are GPUs."""
+    """Raise RequestError without a limit on a machine without GPUs, and with one on a machine with GPUs."""
     if limit is None and not program.request.gpus_per_node:
         raise RequestError("largest_batch.no_limit")
     if limit is not None and program.request.gpus_per_node:
@@ -256,7 +259,7 @@ def _text(path: str) -> str:
 
 
 def _template(program: SingleProcess, name: str, first: int, settings: Mapping[str, Scalar]) -> list[str]:
-    """Return the command with a mark in the place of the batch. Raises RequestError where it does not tell it."""
+    """Return the command with a marker in place of the batch. Raises RequestError when the batch is not in it."""
     other = first + 1 if _allowed(program, name, first + 1) else first - 1
     command = program.command({name: first, **settings})
     variant = program.command({name: other, **settings})
@@ -284,7 +287,7 @@ def _allowed(program: SingleProcess, name: str, value: int) -> bool:
 
 
 def read_largest(run: RunDirectory, program: SingleProcess) -> LargestBatch | None:
-    """Return what a search found; None while it has not come to its end."""
+    """Return the result of a search; None before its end."""
     summary = run.files.json("slots/batches.json")
     if not summary:
         return None
@@ -326,7 +329,7 @@ def _probe(run: RunDirectory, folder: str) -> BatchProbe:
 
 def cause_of(run: RunDirectory, folder: str, slot: Mapping[str, Any]) -> str:
     """Return why a start failed: a rule of MEMORY_RULES, `killed`, or `unknown`."""
-    from hackathon.diagnosis.examine import diagnose_files  # pages show batches without it
+    from hackathon.diagnosis.examine import diagnose_files  # pages display batches without it
 
     diagnosis = diagnose_files([run.path / folder / "logs" / "rank-0.log"])
     rules = [finding.rule for finding in diagnosis.findings if finding.rule in MEMORY_RULES]

@@ -1,10 +1,10 @@
-"""The program of a job of `hackathon speedup`: it starts the training again and again, each time in a fresh process.
+"""The program of a job of `hackathon speedup`: it starts the training repeatedly, each time in a fresh process.
 
     python hackathon_speedup.py          in a folder with hackathon_speedup.json; standard library, Python 3.7 or newer
 
-Each start is a slot: a folder `slots/<number>` of the run with logs and metrics of its own, and `slot.json`, which says
-how it ended and the memory it needed. A slot works in its own copy of the program, so that no file of one start helps
-the next. Slots that are complete are not started again when the scheduler requeues the job.
+Each start is a slot: a folder `slots/<number>` of the run with its own logs and metrics, and `slot.json`, which records
+its end and its memory. A slot works in its own copy of the program, so that no file of one start helps the next.
+Complete slots are not started again when the scheduler requeues the job.
 """
 
 from __future__ import annotations
@@ -26,39 +26,38 @@ from typing import Any, NamedTuple
 
 PROGRAM, TASK = "hackathon_speedup.py", "hackathon_speedup.json"
 OTHERS = ("hackathon_micro.py", "hackathon_ranks.py")
-"""Programs of further kinds of tasks, which lie beside this one and use it."""
+"""Programs of further kinds of tasks, which are beside this one and use it."""
 POLL = 0.05
-"""Seconds between two looks at a start."""
+"""Seconds between two checks of a start."""
 OBSERVED, NOISE = 90.0, 60.0
-"""Seconds that the prediction by fake tensors may take in a program, and the gradients after it."""
+"""Seconds for the prediction by fake tensors in a program, and for the gradients after it."""
 GRACE = 5.0
 """Seconds between TERM and KILL."""
 TRIES = 8
-"""Starts that trust the prediction before the search halves."""
+"""Starts that use the prediction before the search bisects."""
 MARGIN = 0.95
-"""Part of the limit that the recommended batch may need."""
+"""Share of the limit that the recommended batch may need."""
 _DIE_WITH_PARENT = 1
 children: list[subprocess.Popen[bytes]] = []
 
 
 class Probe(NamedTuple):
-    """What one start with a batch showed."""
+    """The result of one start with a batch."""
 
     batch: int
     fits: bool
     memory: int | None
-    """Bytes at most; None where they are not known."""
+    """Peak bytes; None when unknown."""
     foretold: int | None = None
-    """The largest batch as this one start and fake tensors predict it; None where they do not."""
+    """The largest batch predicted by this start and fake tensors; None without a prediction."""
 
 
 def memory_line(probes: list[Probe]) -> tuple[int, int, float] | None:
-    """Return (batch, its bytes, bytes of one more sample) from two batches that fit: memory = a + b × batch.
+    """Return (batch, its bytes, bytes per additional sample) from two batches that fit: memory = a + b × batch.
 
-    They are the largest one and the next that is at least a quarter smaller, or without one the smallest that is at
-    least a sixteenth smaller: neighbours differ by less than a page.
-    None where it is not known: fewer than two batches with their memory, or memory that does not grow. Less memory than
-    a smaller batch took does not count: that start ended before its memory was looked at.
+    They are the largest one and the next that is at least a quarter smaller, or else the smallest that is at least a
+    sixteenth smaller: neighbours differ by less than a page. None with fewer than two measured batches, or if memory
+    does not grow. Less memory than for a smaller batch does not count: that start ended before it was measured.
     """
     points: list[tuple[int, int]] = []
     for point in sorted({(probe.batch, probe.memory) for probe in probes if probe.fits and probe.memory}):
@@ -74,7 +73,7 @@ def memory_line(probes: list[Probe]) -> tuple[int, int, float] | None:
 
 
 def predicted(probes: list[Probe], limit: int | None) -> int | None:
-    """Return the largest batch for a limit in bytes by the line of the memory; None where either is not known."""
+    """Return the largest batch for a limit in bytes by the memory line; None when either is unknown."""
     line = memory_line(probes)
     if limit is None or line is None:
         return None
@@ -85,13 +84,12 @@ def predicted(probes: list[Probe], limit: int | None) -> int | None:
 def search(
     start: Callable[[int], Probe], first: int, least: int = 1, most: int | None = None, limit: int | None = None
 ) -> tuple[list[Probe], int | None]:
-    """Return the probes in their order, and the batch that was predicted first (None: not known).
+    """Return the probes in order, and the first predicted batch (None: unknown).
 
-    It is predicted by fake tensors after the first start where these tell it, else by the first two that fit.
-
-    `start` tries a batch. At the end the largest batch that fits and the next larger one, which does not, are among the
-    probes, unless `most` fits or `least` does not. The next batch is the predicted one, or where that fits those 1, 2,
-    4, … behind it; else twice the largest that fits, or the middle between what fits and what does not.
+    Fake tensors predict it after the first start, if possible, else the first two starts that fit. `start` tries a
+    batch. In the end the probes contain the largest batch that fits and the next larger one, which does not, unless
+    `most` fits or `least` does not. The next batch is the predicted one, or if that fits the batches 1, 2, 4, … above
+    it; else twice the largest that fits, or the middle between the largest that fits and the smallest that does not.
     """
     probes: list[Probe] = []
     fails: int | None = None
@@ -111,7 +109,7 @@ def search(
         batch = 2 * fits if fails is None else (fits + fails) // 2
         if forecast is not None and tries < TRIES:
             tries += 1
-            if forecast <= fits:  # a step behind it, no further than halfway to what does not fit
+            if forecast <= fits:  # a step above it, at most halfway to the smallest that does not fit
                 batch, above = fits + above if fails is None else min(fits + above, batch), 2 * above
             elif fails is None or forecast < fails:
                 batch = forecast
@@ -143,7 +141,7 @@ def free_port() -> int:
 
 
 def _variables(slot: Path, variables: dict[str, str]) -> dict[str, str]:
-    """Return the environment of a start: one process that knows no launcher, and writes into its slot."""
+    """Return the environment of a start: one process without a launcher, which writes into its slot."""
     env = {name: value for name, value in os.environ.items() if not name.startswith("TORCHELASTIC_")}
     env.update(
         HK_RUN=str(slot), HK_SOURCE=str(slot / "source"), HK_STOP=str(slot / "stop"), MASTER_ADDR="127.0.0.1",
@@ -172,7 +170,7 @@ def start_program(
 
 
 def memory_of(pid: int, virtual: bool) -> int | None:
-    """Return the most bytes that a process had so far: resident, or of addresses where these are what is limited."""
+    """Return a process's peak bytes so far: resident, or address space if that is limited."""
     name = "VmPeak:" if virtual else "VmHWM:"
     try:
         lines = Path(f"/proc/{pid}/status").read_text().splitlines()
@@ -182,7 +180,7 @@ def memory_of(pid: int, virtual: bool) -> int | None:
 
 
 def _gpu_memory(field: str) -> int | None:
-    """Return bytes of the first GPU of this job as nvidia-smi tells them; None where it does not."""
+    """Return bytes of this job's first GPU from nvidia-smi; None without it."""
     chosen = os.environ.get("CUDA_VISIBLE_DEVICES", "0").split(",")[0] or "0"
     argv = ["nvidia-smi", "-i", chosen, "--query-gpu=" + field, "--format=csv,noheader,nounits"]
     try:
@@ -193,7 +191,7 @@ def _gpu_memory(field: str) -> int | None:
 
 
 def _measured(slot: Path, meter: bool) -> bool:
-    """Return whether a start has told a first value; `meter`: it uses the toolkit's Meter, its output says nothing."""
+    """Return whether a start has recorded a first value; `meter`: with the toolkit's Meter, not in its output."""
     try:
         if (slot / "metrics" / "rank-0.jsonl").stat().st_size:
             return True
@@ -203,7 +201,7 @@ def _measured(slot: Path, meter: bool) -> bool:
 
 
 def end_start(child: subprocess.Popen[bytes]) -> None:
-    """End a start with all that it started."""
+    """Stop a start with all its child processes."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         try:
             os.killpg(child.pid, number)
@@ -230,7 +228,7 @@ def _observing(slot: Path, variables: dict[str, str], observed: dict[str, Any]) 
 
 
 def _observe(slot: Path, child: subprocess.Popen[bytes], limit: int, memory: int) -> None:
-    """Have the program predict its memory with other batches, now that that of this start is known."""
+    """Let the program predict its memory with other batches, after that of this start is measured."""
     write_object(slot / "observe", {"limit": limit, "memory": memory})
     until = time.monotonic() + OBSERVED
     while not (slot / "predicted.json").exists() and child.poll() is None and time.monotonic() < until:
@@ -243,7 +241,7 @@ def _observe(slot: Path, child: subprocess.Popen[bytes], limit: int, memory: int
 
 
 def run_slot(slot: Path, task: dict[str, Any], command: list[str], more: dict[str, Any]) -> dict[str, Any]:
-    """Start the program once, until it has shown enough, and return what `slot.json` says of it.
+    """Start the program once, until it has recorded enough, and return the content of `slot.json`.
 
     `ended`: `itself`, `enough` after `seconds` from its first value, `silent` without one in `starting` seconds.
     """
@@ -312,9 +310,9 @@ def run_slot(slot: Path, task: dict[str, Any], command: list[str], more: dict[st
 
 
 def hold_to(task: dict[str, Any], done: list[float]) -> None:
-    """Raise SystemExit when the job's time is nearly over: a slot that is cut off would measure nothing.
+    """Raise SystemExit when the job's time is nearly over: an interrupted slot would measure nothing.
 
-    `done`: seconds of the slots so far; the next one is taken to last as long as the longest.
+    `done`: seconds of the slots so far; the next one is assumed to last as long as the longest.
     """
     deadline = os.environ.get("HK_DEADLINE", "")
     try:
@@ -327,7 +325,7 @@ def hold_to(task: dict[str, Any], done: list[float]) -> None:
 
 
 def run_comparison(run: Path, task: dict[str, Any]) -> None:
-    """Run all slots of a task in their order."""
+    """Run all slots of a task in order."""
     done: list[float] = []
     for number, slot in enumerate(task["slots"]):
         hold_to(task, done)
@@ -337,7 +335,7 @@ def run_comparison(run: Path, task: dict[str, Any]) -> None:
 
 
 def run_batches(run: Path, task: dict[str, Any]) -> None:
-    """Look for the largest batch that fits, confirm one with a margin, measure what lowers memory; `batches.json`."""
+    """Find the largest batch that fits, confirm one with a margin, measure memory savers: `batches.json`."""
     done: list[float] = []
     limit = limit_of(task)
 
@@ -358,7 +356,7 @@ def run_batches(run: Path, task: dict[str, Any]) -> None:
     result: dict[str, Any] = {"limit": limit, "predicted": guess, "largest": largest, "recommended": None}
     if largest is not None:
         safe = predicted(probes, int(limit * MARGIN)) if limit is not None else None
-        # a line that leaves room for what has just failed was drawn from memory that was not seen as a whole
+        # a line with room for a batch that has just failed is based on incompletely measured memory
         wrong = safe is not None and safe >= largest and not all(probe.fits for probe in probes)
         safe = int(largest * MARGIN) if safe is None or wrong else safe
         recommended = max(task["least"], min(largest, safe))
@@ -375,7 +373,7 @@ def limit_of(task: dict[str, Any]) -> int | None:
 
 
 def main(kinds: dict[str, Callable[[Path, dict[str, Any]], None]] | None = None) -> None:
-    """Do what the task says; `kinds`: further kinds of tasks and what does them."""
+    """Run the task; `kinds`: further kinds of tasks with their functions."""
     task = json.loads(Path(TASK).read_text())
 
     def leave(number: int, frame: Any) -> None:

@@ -1,8 +1,8 @@
-"""One step of a training program: noted while it runs, and computed once more with fake tensors for its memory.
+"""One step of a training program: recorded while it runs, then replayed with fake tensors for its memory.
 
-Noted are the outermost modules that are called, and what becomes of their results until `backward`. Fake tensors have
-sizes and no content, so that a step of any batch costs a second or so of CPU. `observer.py` loads this file beside it,
-in the program's Python; nothing of the toolkit is imported. Needs torch 2.1 or newer.
+It records calls of the outermost modules, and the use of their results until `backward`. Fake tensors have sizes and no
+content, so that a step of any batch costs about a second of CPU. `observer.py` loads this file from its own folder, in
+the program's Python; nothing of the toolkit is imported. Needs torch 2.1 or newer.
 """
 
 import contextlib
@@ -12,12 +12,12 @@ from typing import Any
 
 
 def loaded(name: str) -> Any:
-    """Return a module of torch; the toolkit itself never imports it."""
+    """Return an imported module of torch; the toolkit itself never imports it."""
     return import_module(name)
 
 
 class Unknown(Exception):
-    """Why nothing can be predicted: `reason` is one of a few words."""
+    """Nothing can be predicted; `reason` is one of a few words."""
 
     def __init__(self, reason: str, text: str = "") -> None:
         super().__init__(text or reason)
@@ -25,7 +25,7 @@ class Unknown(Exception):
 
 
 class OuterTensor:
-    """A tensor that comes from outside the step's computing: a batch, or a constant."""
+    """A tensor from outside the step's computation: a batch, or a constant."""
 
     def __init__(self, tensor: Any, keep: bool) -> None:
         self.content = tensor.detach().clone() if keep else None
@@ -34,36 +34,36 @@ class OuterTensor:
 
 
 class NotedResult:
-    """Where a tensor comes from: entry of the tape, place in what that returned."""
+    """The origin of a tensor: entry of the tape, position in its result."""
 
     def __init__(self, entry: int, position: int) -> None:
         self.entry, self.place = entry, position
 
 
 class NotedCall:
-    """A call that was noted: a module or a function, its arguments, and the autocast of that moment."""
+    """A recorded call: a module or a function, its arguments, and the autocast at that time."""
 
     def __init__(self, target: Any, args: Any, kwargs: Any, autocast: Any, module: bool) -> None:
         self.target, self.args, self.kwargs, self.autocast, self.module = target, args, kwargs, autocast, module
 
 
 class Noting:
-    """Notes the calls of modules, and what becomes of their results, until it is ended.
+    """Records the calls of modules, and the use of their results, until it is ended.
 
-    It keeps no tensor alive; with `keep` it copies those that come from outside.
+    It keeps no tensor alive; with `keep` it copies those from outside.
     """
 
     def __init__(self, tape: Any, keep: bool = False) -> None:
         self.tape, self.keep = tape, keep
         self.kept = 0
-        """Bytes of what was copied."""
+        """Bytes of the copies."""
         self.depth = 0
         self.known = None  # type: Any
         self.mode = None  # type: Any
         self.call = None  # type: Any
 
     def begin(self) -> None:
-        """Note from here on."""
+        """Start recording."""
         torch = loaded("torch")
         TorchFunctionMode = loaded("torch.overrides").TorchFunctionMode
         WeakIdKeyDictionary = loaded("torch.utils.weak").WeakIdKeyDictionary
@@ -106,7 +106,7 @@ class Noting:
         self.mode.__enter__()
 
     def end(self) -> None:
-        """Note nothing more."""
+        """Stop recording."""
         torch = loaded("torch")
 
         torch.nn.Module.__call__ = self.call
@@ -114,14 +114,14 @@ class Noting:
         self.known = None
 
     def tensors(self, value: Any) -> Any:
-        """Return the tensors in a value, in their order."""
+        """Return the tensors in a value, in order."""
         torch = loaded("torch")
         tree_leaves = loaded("torch.utils._pytree").tree_leaves
 
         return [leaf for leaf in tree_leaves(value) if isinstance(leaf, torch.Tensor)]
 
     def held(self, value: Any, any_of: bool = True) -> Any:
-        """Return arguments with marks in the place of tensors; None with `any_of` where none is a noted result."""
+        """Return arguments with markers instead of tensors; with `any_of` None unless one is a recorded result."""
         torch = loaded("torch")
         tree_map = loaded("torch.utils._pytree").tree_map
 
@@ -148,7 +148,7 @@ class Noting:
 
 
 def autocast() -> Any:
-    """Return (kind of device, type) of the autocast that is on; None without one."""
+    """Return (kind of device, type) of the active autocast; None without one."""
     torch = loaded("torch")
 
     for kind in ("cuda", "cpu"):
@@ -173,7 +173,7 @@ def state_bytes(optimizer: Any) -> int:
 
 
 def step_bytes(tape: Any, first: int, batch: int) -> int:
-    """Return the most bytes of tensors that live at once in a step, by fake tensors; `first`: the batch of the tape."""
+    """Return the peak bytes of tensors in a step, by fake tensors; `first`: the batch of the tape."""
     torch = loaded("torch")
     FakeTensorMode = loaded("torch._subclasses.fake_tensor").FakeTensorMode
     TorchDispatchMode = loaded("torch.utils._python_dispatch").TorchDispatchMode
@@ -226,9 +226,9 @@ def step_bytes(tape: Any, first: int, batch: int) -> int:
 
 
 def replay(tape: Any, content: Any, own: Any) -> None:
-    """Compute a step again; `content`: what gives a leaf its tensor, `own`: the tensor in the place of a parameter.
+    """Compute a step again; `content`: returns the tensor of a leaf, `own`: returns the tensor for a parameter.
 
-    A result is dropped once nothing needs it, as in the program. Raises Unknown for a step without `backward`.
+    A result is dropped after its last use, as in the program. Raises Unknown for a step without `backward`.
     """
     torch = loaded("torch")
     functional_call = loaded("torch.func").functional_call
@@ -268,13 +268,13 @@ def replay(tape: Any, content: Any, own: Any) -> None:
 
 
 def backwards(tape: Any) -> int:
-    """Return how often a step calls `backward`: for each of its batches once."""
+    """Return how often a step calls `backward`: once for each of its batches."""
     backward = loaded("torch").Tensor.backward
     return sum(entry.target is backward for entry in tape)
 
 
 class Weights:
-    """Copies of parameters and buffers as they are now: all gradients are taken at these, while the program goes on."""
+    """Copies of the current parameters and buffers: all gradients use these, while the program continues."""
 
     def __init__(self, tape: Any) -> None:
         self.copies = {}  # type: dict[int, Any]
@@ -283,7 +283,7 @@ class Weights:
                 self.copies[id(tensor)] = tensor.detach().clone()
 
     def gradient(self, tape: Any) -> Any:
-        """Return the gradient of a step whose leaves were kept, as one vector."""
+        """Return the gradient of a step whose leaves were copied, as one vector."""
         torch = loaded("torch")
         copies = {}  # type: dict[int, Any]
 

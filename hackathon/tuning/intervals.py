@@ -1,8 +1,8 @@
-"""Whether pairs of measurements differ: the median of their ratios with an interval that holds for any noise.
+"""Decide whether pairs of measurements differ: the median of their ratios with a distribution-free interval.
 
-The interval lies between two order statistics (the interval of the sign test, e.g. Conover, Practical Nonparametric
-Statistics, 3rd ed., section 3.2). It needs no law of the noise. The order within a round is drawn at random, so that
-without an effect each ratio is as likely above 1 as below, whatever else the machine does meanwhile.
+The interval is between two order statistics (the interval of the sign test, e.g. Conover, Practical Nonparametric
+Statistics, 3rd ed., section 3.2). It is valid for any noise. The order within a round is random, so that without an
+effect each ratio is as likely above 1 as below, whatever else the machine does meanwhile.
 """
 
 import math
@@ -22,13 +22,13 @@ class Ratio:
     middle: float
     """The median of the ratios."""
     low: float
-    """0 where there are too few pairs for an interval."""
+    """0 with too few pairs for an interval."""
     high: float
-    """Infinite where there are too few pairs."""
+    """Infinite with too few pairs."""
 
     @property
     def claim(self) -> str:
-        """`faster` or `slower` outside the noise, else `none`; `few` where no claim is possible with so few pairs."""
+        """`faster` or `slower` beyond the noise, else `none`; `few` when so few pairs allow no claim."""
         if math.isinf(self.high):
             return "few"
         return "faster" if self.low > 1 else "slower" if self.high < 1 else "none"

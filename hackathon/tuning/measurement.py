@@ -1,4 +1,4 @@
-"""The job of `hackathon speedup`: how it is made, whether one of an earlier call already measures the same."""
+"""The job of `hackathon speedup`: create it, or reuse one that measures the same."""
 
 import hashlib
 import time
@@ -32,26 +32,28 @@ if TYPE_CHECKING:
 STARTING = 300
 """Seconds that a start may take until its first value: a compiler needs minutes."""
 USUAL_START = 25
-"""Seconds of a start that are reckoned with beside the training."""
+"""Assumed seconds of a start besides the training."""
 KEPT = 24 * 3600.0
-"""Seconds for which a measurement counts for the same program with the same options."""
+"""Seconds for which a measurement is valid for the same program with the same options."""
 SAME = (
     "cluster", "queue", "walltime", "nodes", "processes", "processes_per_node", "threads", "gpus_per_process", "memory",
     "launcher", "binding", "variables",
 )  # fmt: skip
-"""Fields of a request that have to be equal, too: they stand in none of the program's files. What a longer walltime may
-end a shorter one could not."""
+"""Fields of a request that must be equal, too, since the program's files do not contain them.
+
+A longer walltime may finish what a shorter one could not.
+"""
 
 
 @dataclass(frozen=True)
 class SpeedupMeasurement:
-    """A job that is to be measured with, before it is submitted."""
+    """A measuring job before it is submitted."""
 
     plan: Plan
     source: Source
 
     def earlier(self) -> RunDirectory | None:
-        """Return the newest run of the last day that does the same, and goes on or succeeded; None without any."""
+        """Return the newest run of the last day that measures the same and runs or succeeded; None without any."""
         from hackathon.runs.status import status
 
         request, since = self.plan.jobs[0].request.to_json(), time.time() - KEPT
@@ -69,7 +71,7 @@ class SpeedupMeasurement:
         return None
 
     def start(self, parent: str | None = None) -> "Outcomes":
-        """Submit it. Raises as `campaign.start`."""
+        """Submit it. Raises the errors of `campaign.start`."""
         from hackathon.runs.campaign import start
 
         return start(self.plan, tags=(SPEEDUP_TAG,), source=self.source, parent=parent)
@@ -77,7 +79,7 @@ class SpeedupMeasurement:
 
 @dataclass(frozen=True)
 class SingleProcess:
-    """A program as one process of it runs, and how its command looks with other settings."""
+    """A program with one process, and its command with other settings."""
 
     sources: "Sources"
 
@@ -85,7 +87,7 @@ class SingleProcess:
     def request(self) -> "Request":
         """Its request, with the launcher that adds the least.
 
-        Raises RequestError as `resolve`, for --in-place, and for more than one process.
+        Raises RequestError for --in-place and for more than one process, and the errors of `resolve`.
         """
         options = self.sources.options
         if options.in_place:
@@ -96,7 +98,7 @@ class SingleProcess:
 
     @cached_property
     def alone(self) -> "Sources":
-        """The sources of one process; the launcher `local` unless one was asked for, or the recipe cannot."""
+        """The sources of one process; launcher `local` unless another was requested or the recipe excludes it."""
         options = replace(self.sources.options, nodes=None, processes=1)
         recipe, cluster = self.sources.recipe, self.sources.cluster
         offered = (recipe.launchers if recipe else None, cluster.launchers)
@@ -111,12 +113,12 @@ class SingleProcess:
 
     @cached_property
     def seed(self) -> str | None:
-        """The parameter that draws its random numbers; None where it declares none."""
+        """The parameter for the seed; None when it declares none."""
         name = named(SEED, self.declared, self.request)
         return name if name is not None and isinstance(self.request.parameters[name], int) else None
 
     def command(self, settings: Mapping[str, Scalar], round_: int = 0) -> list[str]:
-        """Return its command with these settings; each round has a seed of its own. Raises RequestError."""
+        """Return its command with these settings; each round has another seed. Raises RequestError."""
         chosen = {name: value for name, value in settings.items() if not name.startswith("env.")}
         seed = self.request.parameters.get(self.seed or "")
         if self.seed is not None and isinstance(seed, int) and self.seed not in chosen:
@@ -124,11 +126,11 @@ class SingleProcess:
         return list(self.resolved(with_settings(self.alone, chosen)).command)
 
     def resolved(self, sources: "Sources") -> "Request":
-        """Return the request of these sources, for as many processes as are measured. Raises RequestError."""
+        """Return the request of these sources, for the measured number of processes. Raises RequestError."""
         return resolve(sources, processes=1)
 
     def walltime(self, starts: int, seconds: int) -> int:
-        """Return the seconds to ask of the queue for so many starts: as asked for, else enough, within its limit."""
+        """Return the walltime for so many starts: as requested, else enough, within the queue's limit."""
         if self.sources.options.walltime is not None:
             return self.sources.options.walltime
         queue = self.sources.cluster.queues.get(self.request.queue or "")
@@ -139,9 +141,9 @@ class SingleProcess:
     def measurement(
         self, task: Mapping[str, Any], walltime: int, kind: tuple[str, Path] | None = None
     ) -> SpeedupMeasurement:
-        """Return the job that does a task; `kind`: name and file of a program for a further kind of tasks.
+        """Return the job for a task; `kind`: name and file of a program for a further kind of tasks.
 
-        Raises as `plan` and `snapshot.take`.
+        Raises the errors of `plan` and `snapshot.take`.
         """
         from hackathon.runs.campaign import plan, program_of
 
@@ -166,7 +168,7 @@ class SingleProcess:
         return SpeedupMeasurement(planned, replace(program, files={**program.files, **more}))
 
     def comparison(self, options: Sequence[Option], rounds: int, seconds: int) -> SpeedupMeasurement:
-        """Return the job that compares options with the program as it is, in so many rounds. Raises RequestError."""
+        """Return the job that compares options with the unchanged program, in so many rounds. Raises RequestError."""
         arms = [{}, *(option.settings for option in options)]
         variables = [
             {name.removeprefix("env."): str(value) for name, value in arm.items() if name.startswith("env.")}

@@ -1,8 +1,8 @@
-"""The gradient noise scale: how large a batch may be before a larger one spares few steps.
+"""The gradient noise scale: the batch size above which a larger batch saves few steps.
 
 McCandlish et al. 2018, "An Empirical Model of Large-Batch Training", section 2.2 and appendix A.1: the squared norm of
-the gradient of b samples is |G|² + S/b in the mean. From two batch sizes both are known without bias, and their ratio
-S/|G|², in samples, predicts the critical batch size. It grows in the course of a training.
+the gradient of b samples is |G|² + S/b on average. Two batch sizes yield unbiased estimates of both; their ratio
+S/|G|², in samples, predicts the critical batch size. It grows during a training.
 """
 
 import math
@@ -15,26 +15,26 @@ from hackathon.text.numbers import finite, integer
 
 @dataclass(frozen=True)
 class NoiseScale:
-    """The noise scale at one moment of a training."""
+    """The noise scale at one time of a training."""
 
     samples: float | None
-    """None where it is above the larger batch: then `large` is its lower bound, for beyond it errs by any amount."""
+    """None above the larger batch, where estimates are unreliable: `large` is then its lower bound."""
     small: int
-    """Samples of the smaller batch that it was measured with."""
+    """Samples of the smaller measured batch."""
     large: int
 
     @property
     def bound(self) -> float:
-        """The noise scale, or what it is at least."""
+        """The noise scale, or its lower bound."""
         return self.large if self.samples is None else self.samples
 
     def rate_factor(self, first: int, batch: int) -> float:
-        """Return by what SGD's best learning rate grows from one batch to another: ε ∝ 1/(1 + noise/batch), eq. 2.6."""
+        """Return the factor of SGD's best learning rate from one batch to another: ε ∝ 1/(1 + noise/batch), eq. 2.6."""
         return (1 + self.bound / first) / (1 + self.bound / batch)
 
     @classmethod
     def of_norms(cls, value: object) -> "NoiseScale | None":
-        """Return it from what an observer wrote; None for anything else than norms of two batches."""
+        """Return it from an observer's file; None unless that has norms of two batches."""
         entry = mapping_of(value)
         small, large = integer(entry.get("small")), integer(entry.get("large"))
         squares, square = finite(entry.get("small_square")), finite(entry.get("large_square"))
@@ -44,7 +44,7 @@ class NoiseScale:
 
     @classmethod
     def from_json(cls, value: object) -> "NoiseScale | None":
-        """Return it from its JSON values; None for anything else."""
+        """Return it from its JSON values; None for others."""
         entry = mapping_of(value)
         small, large, samples = integer(entry.get("small")), integer(entry.get("large")), finite(entry.get("samples"))
         if small is None or large is None or not 0 < small < large or (samples is not None and samples <= 0):
@@ -59,7 +59,7 @@ class NoiseScale:
 def noise_scale(small: int, small_square: float, large: int, large_square: float) -> float | None:
     """Return S/|G|² in samples from the mean squared norms of gradients of two batch sizes.
 
-    None where it is above the larger batch, or not told by these norms at all.
+    None above the larger batch, or when these norms do not determine it.
     """
     signal = (large * large_square - small * small_square) / (large - small)
     noise = (small_square - large_square) / (1 / small - 1 / large)

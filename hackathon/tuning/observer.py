@@ -1,17 +1,18 @@
-"""Predict the memory of a step with other batches, inside the program: this file is the `sitecustomize` of one start.
+"""Predict the memory of a step with other batches, inside the program: the `sitecustomize` of one start.
 
 `hackathon speedup --largest-batch` puts its folder first in the PYTHONPATH of the first start. It waits until the
-program imports `torch.optim`, and notes one step: which modules are called with what, and what becomes of their results
-until `backward`. When the memory of that start is known, the driver asks (`observe` in the slot, with the limit), and
-the step is computed once more with fake tensors, which have sizes and no content, for batches up to the limit. What
-lies between the real and the fake memory of that one start is taken as it is. `predicted.json` says what came of it.
+program imports `torch.optim`, and records one step: the calls of modules with their arguments, and the use of their
+results until `backward`. When the memory of that start is known, the driver sends a request (`observe` in the slot,
+with the limit). The step is then computed again with fake tensors, which have sizes and no content, for batches up to
+the limit. The difference between the real and the fake memory of that start is assumed constant. `predicted.json` has
+the result.
 
-Nothing of the toolkit is imported: it runs in the program's Python. What fails in here is noted, and the program goes
-on. Needs torch 2.1 or newer.
-
-Then some more steps are noted with their batches, and their gradients computed at the same weights: how much they
-differ tells the noise scale (McCandlish et al. 2018, "An Empirical Model of Large-Batch Training", appendix A.1).
+Then some more steps are recorded with their batches, and their gradients computed at the same weights: their
+differences yield the noise scale (McCandlish et al. 2018, "An Empirical Model of Large-Batch Training", appendix A.1).
 `noise.json` has the norms.
+
+Nothing of the toolkit is imported: it runs in the program's Python. Its errors are recorded, and the program continues.
+Needs torch 2.1 or newer.
 """
 
 import atexit
@@ -25,27 +26,27 @@ from pathlib import Path
 from typing import Any
 
 STEP = 2
-"""The step that is noted: in the first one things are made that stay."""
+"""The recorded step: the first one creates permanent objects."""
 TRIES = 6
 """Batches whose step is computed with fake tensors at most."""
 LONGEST = 40.0
 """Seconds after which no further batch is computed."""
 PATIENCE = 20.0
-"""Seconds that a program which has ended waits for the driver to ask."""
+"""Seconds that a finished program waits for the driver's request."""
 GRADIENTS, FEWEST = 16, 4
 """Steps whose gradients are compared at most and at least."""
 COLLECTING = 20.0
-"""Seconds after which no further step is kept."""
+"""Seconds after which no further step is stored."""
 MOST_KEPT = 1 << 30
-"""Bytes of batches that are kept at most, but for one step."""
+"""Bytes of batches that are stored at most, except for a single step."""
 LARGEST = 1 << 40
 HERE = Path(__file__).absolute().parent
 BESIDE = "hackathon_fake_step"
-"""Name of the module that lies beside this one."""
+"""Name of the module next to this one."""
 
 
 class Observer:
-    """Notes one step of the program, and computes it again with fake tensors; then the gradients of some more steps."""
+    """Records one step of the program, and computes it again with fake tensors; then the gradients of more steps."""
 
     def __init__(self, slot: Path, batch: int) -> None:
         self.slot, self.batch = slot, batch
@@ -53,7 +54,7 @@ class Observer:
         self.tape = []  # type: list[Any]
         self.noting = None  # type: Any
         self.state_bytes = 0
-        """Of the optimizer's state."""
+        """Bytes of the optimizer's state."""
         self.state = "noting"
         """noting, until it was asked; collecting, for the gradients; over."""
         self.problem = None  # type: Any
@@ -61,17 +62,17 @@ class Observer:
         self.kept = []  # type: list[Any]
         """Tapes of steps with their batches."""
         self.bytes = 0
-        """Of the batches that are kept."""
+        """Bytes of the stored batches."""
         self.since = 0.0
 
     def stepped(self, optimizer: Any, args: Any = None, kwargs: Any = None) -> None:
-        """Take notice of the end of a step; never raises."""
+        """Handle the end of a step; never raises."""
         if self.state == "over":
             return
         try:
             if self.state == "failed":
                 if (self.slot / "observe").exists():
-                    self.predict()  # tells why nothing is known
+                    self.predict()  # writes why the prediction is unknown
                 return
             if self.state == "collecting":
                 self.collect()
@@ -90,25 +91,25 @@ class Observer:
         except Exception as error:
             with contextlib.suppress(Exception):
                 self.end()
-            if self.problem is None:  # what comes later may be that its answer cannot be written
+            if self.problem is None:  # a later error may only be that the answer is not writable
                 self.problem = error
             self.state = "failed"
             with contextlib.suppress(OSError):
                 (self.slot / "noted").touch()
 
     def note(self, tape: Any, keep: bool = False) -> None:
-        """Note what happens from here on."""
+        """Start recording."""
         self.noting = fake_step().Noting(tape, keep)
         self.noting.begin()
 
     def end(self) -> None:
-        """Note nothing more."""
+        """Stop recording."""
         noting, self.noting = self.noting, None
         if noting is not None:
             noting.end()
 
     def leave(self) -> None:
-        """At the end of the program: tell the driver, and predict when it asks."""
+        """At the end of the program: notify the driver, and predict on request."""
         self.end()
         with contextlib.suppress(OSError):
             if self.state == "collecting":
@@ -122,7 +123,7 @@ class Observer:
             self.predict()
 
     def collect(self) -> None:
-        """Keep the step that has ended, and note the next one, until there are enough."""
+        """Store the finished step, and record the next one, until there are enough."""
         self.bytes += self.noting.kept
         self.end()
         enough = len(self.kept) >= GRADIENTS or self.bytes >= MOST_KEPT
@@ -155,9 +156,9 @@ class Observer:
         draft.replace(self.slot / name)
 
     def predict(self, more: bool = False) -> None:
-        """Write `predicted.json`: the batch that fits, the fake memory of each batch, or why it is not known.
+        """Write `predicted.json`: the batch that fits, the fake memory of each batch, or why it is unknown.
 
-        `more`: the program goes on, so that gradients can be collected.
+        `more`: the program continues, so that gradients can be collected.
         """
         self.state = "over"
         report = {"batch": None, "points": [], "reason": None, "text": None}  # type: dict[str, Any]
@@ -172,7 +173,7 @@ class Observer:
                 raise fake_step().Unknown("no-step")
             points = report["points"]
             report["batch"] = self.largest(request, points, begin)
-        except Exception as error:  # whatever a program does that fake tensors cannot
+        except Exception as error:  # any operation that fake tensors do not support
             report["reason"] = getattr(error, "reason", "failed")
             report["text"] = f"{type(error).__name__}: {error}"[:500]
         report["seconds"] = round(time.monotonic() - begin, 3)
@@ -184,7 +185,7 @@ class Observer:
         self.write("predicted.json", report)
 
     def largest(self, request: Any, points: Any, begin: float) -> int:
-        """Return the largest batch for a limit; memory is nearly a line, which is followed from point to point."""
+        """Return the largest batch for a limit; memory is nearly linear, so the search follows the line."""
         limit, memory = request["limit"], request["memory"]
 
         def fake(batch: int) -> int:
@@ -210,14 +211,14 @@ class Observer:
 
 
 def compiled() -> bool:
-    """Return whether torch.compile has compiled something: noting would have it compile again."""
+    """Return whether torch.compile was used: recording would make it compile again."""
     module = sys.modules.get("torch._dynamo.utils")
     counters = getattr(module, "counters", {})
     return bool(counters and counters["stats"].get("unique_graphs"))
 
 
 def fake_step() -> Any:
-    """Return the module that notes and computes a step."""
+    """Return the module that records and replays a step."""
     from importlib.util import module_from_spec, spec_from_file_location
 
     if BESIDE not in sys.modules:
@@ -229,7 +230,7 @@ def fake_step() -> Any:
 
 
 class OptimizerWatch:
-    """Lets `torch.optim.optimizer` be imported as ever, and attaches the observer to it."""
+    """Attaches the observer to `torch.optim.optimizer` on import."""
 
     MODULE = "torch.optim.optimizer"
 
@@ -237,7 +238,7 @@ class OptimizerWatch:
         self.observer = observer
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
-        """Return how to load that one module, and nothing for others."""
+        """Return how to load that one module, None for others."""
         if name != self.MODULE:
             return None
         from importlib.machinery import PathFinder
@@ -261,7 +262,7 @@ class OptimizerWatch:
 
 
 def arm() -> None:
-    """Prepare, if this process is asked to: HK_OBSERVE is the batch of this start."""
+    """Prepare the observation, if this process is configured for it: HK_OBSERVE is the batch of this start."""
     batch, slot = os.environ.pop("HK_OBSERVE", ""), os.environ.get("HK_RUN")
     if not batch or not slot:
         return

@@ -1,7 +1,7 @@
-"""Which settings may make a program faster on one device, as data: what is tried, and what would need lines in it.
+"""Settings that may make a program faster on one device, as data; some need lines in the program.
 
-A row is tried where the program declares its parameter, in the type of the row, or where an environment variable alone
-switches it. Nothing is guessed: what a program does not declare is listed with the lines that it would need.
+A row is tried if the program declares its parameter, with the type of the row, or if an environment variable alone is
+enough. Nothing is guessed: undeclared options are listed with the lines that they need.
 """
 
 from collections.abc import Iterator, Mapping
@@ -17,32 +17,32 @@ if TYPE_CHECKING:
     from hackathon.jobs.resolve import Sources
 
 Changes = Literal["nothing", "rounding", "training"]
-"""What a setting may change beside the speed: nothing, the rounding of numbers, or the training itself."""
+"""Effect of a setting besides the speed: nothing, rounding of numbers, or another training."""
 
 
 @dataclass(frozen=True)
 class KnownOption:
-    """A known option: the settings to try, and the lines without which a program does not have it."""
+    """A known option: its settings, and the lines that a program without it needs."""
 
     name: str
     kind: str
-    """What it acts on: `precision`, `layout`, `compile`, `optimizer`, `loader`, `memory`, `threads`, `batch`."""
+    """Its area: `precision`, `layout`, `compile`, `optimizer`, `loader`, `memory`, `threads`, `batch`."""
     changes: Changes
     parameter: str = ""
-    """The declared parameter that switches it."""
+    """The declared parameter for it."""
     values: tuple[Scalar, ...] = ()
     variables: Mapping[str, str] = field(default_factory=dict)
-    """What switches it from outside, in programs of `frameworks`."""
+    """Environment variables for it, in programs of `frameworks`."""
     gpu: bool = False
     """Whether it can only matter on a GPU."""
     frameworks: tuple[str, ...] = ()
     """Empty: any."""
     lines: str = ""
-    """What a program without it needs, in one of `frameworks`."""
+    """Lines that a program without it needs, in one of `frameworks`."""
     other: tuple[str, ...] = ()
-    """Further parameters that stand for the same: with one of them declared, no lines are asked for."""
+    """Further parameters with the same meaning: if one is declared, no lines are proposed."""
     words: tuple[str, ...] = ()
-    """One of them in the text of a program shows that it has the lines already."""
+    """Words that show that a program has the lines already."""
 
 
 TORCH = ("torch",)
@@ -108,7 +108,7 @@ KNOWN = (
                 frameworks=("torch", "chainer")),
 )  # fmt: skip
 BATCH, RATE, SEED = ("batch_size", "batch"), ("lr", "learning_rate"), ("seed",)
-"""Names of parameters that a larger batch, its learning rate and the random numbers are known by."""
+"""Parameter names for the batch, the learning rate and the seed."""
 SAVERS: Mapping[str, tuple[str, Scalar]] = {
     "amp": ("bf16", "bf16"), "precision": ("bf16", "bf16"), "recompute": ("recompute", True),
     "checkpointing": ("checkpointing", True),
@@ -118,18 +118,18 @@ SAVERS: Mapping[str, tuple[str, Scalar]] = {
 
 @dataclass(frozen=True)
 class Option:
-    """One thing to try: settings as `scale --vary` has them, `NAME` or `env.VARIABLE` → value."""
+    """One option: settings as for `scale --vary`, `NAME` or `env.VARIABLE` → value."""
 
     name: str
     kind: str
     changes: Changes
     settings: Mapping[str, Scalar]
     work: float = 1.0
-    """Work of one of its steps, in steps of the program as it is: 2 with twice the batch."""
+    """Work of one of its steps, in steps of the unchanged program: 2 with twice the batch."""
 
     @property
     def group(self) -> tuple[str, ...]:
-        """What it sets: of two options with one group only the better one counts for all together."""
+        """Its settings' names: of several options with one group only the best one is combined with others."""
         return tuple(sorted(self.settings))
 
 
@@ -144,7 +144,7 @@ class NotTried:
 
 
 def options_for(sources: "Sources", request: "Request") -> tuple[list[Option], list[NotTried]]:
-    """Return what to try in a program, and what not. `request` is the one of a single process."""
+    """Return the options to try in a program, and those not to try. `request`: for a single process."""
     from hackathon.jobs.resolve import declared_parameters
 
     declared = declared_parameters(sources.project, sources.recipe)
@@ -177,9 +177,9 @@ def options_for(sources: "Sources", request: "Request") -> tuple[list[Option], l
 
 
 def asked_for(texts: "tuple[str, ...]", sources: "Sources") -> list[Option]:
-    """Return the options that `NAME=VALUE,…` texts name, one for each value. Raises RequestError as `read_axes`.
+    """Return the options in `NAME=VALUE,…` texts, one for each value. Raises the errors of `read_axes`.
 
-    What they change is not known: their losses are compared. Another batch changes the training, also when it is named.
+    Their effect is unknown: their losses are compared. Another batch changes the training, also if it is requested.
     """
     from hackathon.jobs.grid import OPTIONS, read_axes
     from hackathon.jobs.resolve import resolve
@@ -204,12 +204,12 @@ def asked_for(texts: "tuple[str, ...]", sources: "Sources") -> list[Option]:
 
 
 def named(names: tuple[str, ...], declared: Mapping[str, Parameter], request: "Request") -> str | None:
-    """Return the first of these names that is a declared parameter with a value; None when none is."""
+    """Return the first of these names that is a declared parameter with a value; None without one."""
     return next((name for name in names if name in declared and name in request.parameters), None)
 
 
 def _text(sources: "Sources", request: "Request") -> str:
-    """Return the text of the program: the file that is started, its own modules that it imports, and shared files."""
+    """Return the text of the program: the started file, its own imported modules, and shared files."""
     entry = next((word for word in request.command if (sources.folder / word).is_file()), None)
     if entry is None:
         return ""
@@ -220,7 +220,7 @@ def _text(sources: "Sources", request: "Request") -> str:
 
 
 def _larger_batch(declared: Mapping[str, Parameter], request: "Request") -> Iterator[Option]:
-    """Yield twice the batch, with twice the learning rate where there is one (Goyal et al. 2017)."""
+    """Yield twice the batch, with twice the learning rate if there is one (Goyal et al. 2017)."""
     batch, rate = named(BATCH, declared, request), named(RATE, declared, request)
     value = request.parameters.get(batch or "")
     if batch is None or not isinstance(value, int) or isinstance(value, bool) or not takes(declared[batch], 2 * value):
@@ -233,14 +233,14 @@ def _larger_batch(declared: Mapping[str, Parameter], request: "Request") -> Iter
 
 
 def _work(batch: object, base: object) -> float:
-    """Return the work of a step with a batch, in steps with another; 1 where one of them is no size."""
+    """Return the work of a step with a batch relative to another; 1 if one of them is not a size."""
     if not isinstance(batch, int) or not isinstance(base, int) or batch <= 0 or base <= 0:
         return 1.0
     return batch / base
 
 
 def takes(parameter: Parameter, value: Scalar) -> bool:
-    """Return whether a parameter takes a value, in its type, and what the value means is known."""
+    """Return whether a parameter accepts a value of its type whose meaning is known."""
     from hackathon.jobs.parameters import read_value
     from hackathon.text.errors import RequestError
 
@@ -248,7 +248,7 @@ def takes(parameter: Parameter, value: Scalar) -> bool:
     if not isinstance(value, expected) or (isinstance(value, bool) and parameter.type != "bool"):  # type: ignore[arg-type]
         return False
     if parameter.type == "str" and not parameter.choices:
-        return False  # any text would do, and nobody says what this one means
+        return False  # any text is accepted, but the meaning of this one is unknown
     try:
         return read_value("", parameter, value) == value
     except RequestError:

@@ -1,4 +1,4 @@
-"""Settings that were found, written into a project's file: its comments and its order stay."""
+"""Write settings into a project's file; its comments and its order stay."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -22,8 +22,8 @@ SHAPE = ("job.nodes", "job.processes", "job.processes_per_node")
 def changed(folder: Path, settings: Mapping[str, Scalar]) -> tuple[Path, str, str]:
     """Return the project's file, its text, and its text with settings: `NAME`, `env.VARIABLE` or `job.nodes` → value.
 
-    Raises RequestError where there is no such file, where it, or the way to it, is in the hands of another account, and
-    where the new text would not be a project that says so.
+    Raises RequestError without a file, when another account controls it or its path, and when the new text would not be
+    a project with these settings.
     """
     path = folder / PROJECT_FILE
     if not path.is_file():
@@ -52,7 +52,7 @@ def write(path: Path, before: str, after: str) -> None:
             raise RequestError("speedup.changed_meanwhile", path=path)
     mode = path.stat().st_mode & 0o777
     write_whole(path, after, mode)
-    path.chmod(mode)  # a umask may have cut it
+    path.chmod(mode)  # the umask may have removed bits
 
 
 def _place(project: Project, name: str) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""The result of `hackathon speedup`: the table of the options, of the winners together, and what is to be applied."""
+"""The result of `hackathon speedup`: the table of options, the combined winners, and the settings to apply."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,30 +12,30 @@ from hackathon.tuning.options import NotTried, Option
 from hackathon.tuning.verdict import Comparison, OptionRow, winners
 
 FACT = "speedup"
-"""What a run keeps it as: `client/speedup.json`."""
+"""Name of the fact: `client/speedup.json`."""
 MOST = 200
-"""Options of a kept table that are read."""
+"""Options of a stored table that are read."""
 
 
 @dataclass(frozen=True)
 class SpeedupResult:
-    """What was measured, in one or two jobs."""
+    """The measurements of one or two jobs."""
 
     run: str
     second: str | None
-    """The run that measured the winners together; None with less than two of them."""
+    """The run that measured the combined winners; None with less than two of them."""
     compared: Comparison
     both: Comparison | None
     left: tuple[NotTried, ...]
 
     @property
     def together(self) -> OptionRow | None:
-        """The winners together; None where that was not measured."""
+        """The combined winners; None when they were not measured."""
         return self.both.rows[0] if self.both and self.both.rows else None
 
     @property
     def applied(self) -> Mapping[str, Scalar]:
-        """The settings to use: all winners where they win together too, else the best one; empty without any."""
+        """The settings to apply: all winners if their combination wins too, else the best one; empty without any."""
         best = winners(self.compared.rows)
         if self.together is not None and self.together.wins:
             return self.together.settings
@@ -61,9 +61,9 @@ class SpeedupResult:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> "SpeedupResult | None":
-        """Return a kept result, with its reasons in the current language; None where none lies there.
+        """Return a stored result from arbitrary JSON, with reasons in the current language; None without one.
 
-        Whatever else lies there is not known, never an error.
+        Invalid fields become unknown.
         """
         base = mapping_of(value.get("baseline"))
         middle = finite(base.get("value"))
@@ -101,7 +101,7 @@ class SpeedupResult:
 
 
 def together(best: Sequence[OptionRow]) -> Option:
-    """Return the winners as one option. That each keeps the loss does not say that all of them do: it is compared."""
+    """Return the winners as one option. Its loss is compared: each winner keeps it, but their combination may not."""
     settings: dict[str, Scalar] = {}
     for row in best:
         settings |= row.settings

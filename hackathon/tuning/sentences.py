@@ -1,4 +1,4 @@
-"""What a speedup found, in cells and sentences: for the terminal and for the page."""
+"""Describe the results of a speedup in cells and sentences, for the terminal and the page."""
 
 import math
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ PROBE_HEADS = ("batch", "what", "result", "memory")
 
 
 def option_heads() -> list[str]:
-    """Return the heads of the table of options."""
+    """Return the headings of the table of options."""
     return [message(f"speedup.head_{name}") for name in OPTION_HEADS]
 
 
@@ -37,7 +37,7 @@ def option_cells(row: OptionRow) -> list[str]:
 
 
 def baseline_sentences(result: SpeedupResult) -> Iterator[str]:
-    """Yield the throughput of the program as it is, and where the time of its steps goes."""
+    """Yield the throughput of the unchanged program, and the split of its steps' time."""
     compared = result.compared
     unit = f" {compared.unit}" if compared.unit else ""
     yield message(
@@ -53,7 +53,7 @@ def baseline_sentences(result: SpeedupResult) -> Iterator[str]:
 
 
 def result_sentences(result: SpeedupResult) -> Iterator[str]:
-    """Yield how often such a table errs, which options failed, and what to use."""
+    """Yield the error rate of such a table, the failed options, and the settings to use."""
     yield message("speedup.error_rate", percent=f"{100 * FALSE_CLAIMS:g}")
     together = [result.together] if result.together is not None else []
     for row in (*result.compared.rows, *together):
@@ -82,7 +82,7 @@ def untried(result: SpeedupResult) -> tuple[list[str], list[tuple[str, str]]]:
 
 
 def probe_heads() -> list[str]:
-    """Return the heads of the table of starts with a batch."""
+    """Return the headings of the table of starts with a batch."""
     return [message(f"largest_batch.head_{name}") for name in PROBE_HEADS]
 
 
@@ -94,12 +94,12 @@ def probe_cells(probe: BatchProbe) -> list[str]:
 
 
 def kind_text(probe: BatchProbe) -> str:
-    """Return what a start was for, in words."""
+    """Return the purpose of a start as text."""
     return message(f"largest_batch.kind_{probe.kind}")
 
 
 def largest_sentences(search: LargestBatch, run: str) -> Iterator[str]:
-    """Yield the limit, the largest batch, the one to use, what it means, and what lowers memory."""
+    """Yield the limit, the largest batch, the recommended one, its meaning, and options that lower memory."""
     if search.limit is not None:
         yield message("largest_batch.limit", size=format_size(search.limit))
     if search.other_failure is not None:
@@ -130,7 +130,7 @@ def largest_sentences(search: LargestBatch, run: str) -> Iterator[str]:
 
 
 def _rate(search: LargestBatch, batch: int) -> Iterator[str]:
-    """Yield what a batch means for the learning rate and the number of steps: by the noise scale where it is known."""
+    """Yield the effect of a batch on the learning rate and the number of steps, by the noise scale if it is known."""
     noise = search.noise
     measured = noise is not None and noise.samples is not None
     factor = noise.rate_factor(search.first, batch) if noise is not None and measured else batch / search.first

@@ -1,4 +1,4 @@
-"""The slots of a comparison: which settings run in which order, and what each of them told."""
+"""The slots of a comparison: the order of their settings, and their results."""
 
 import hashlib
 import json
@@ -16,18 +16,18 @@ from hackathon.runs.record import RunRecord
 from hackathon.text.numbers import finite, integer
 
 FINISHED = "finishes_per_s"
-"""What programs without a throughput are measured by: how often a second they could run from begin to end."""
+"""The metric of programs without a throughput: complete runs per second."""
 
 
 @dataclass(frozen=True)
 class TrainingStart:
-    """What one start of the program showed."""
+    """The result of one start of the program."""
 
     arm: int
-    """0: as the program is; from 1 on the options."""
+    """0: the unchanged program; from 1 on the options."""
     round: int
     value: float | None
-    """Its throughput; None where it told none or failed."""
+    """Its throughput; None without one or after a failure."""
     metric: str = ""
     unit: str = ""
     loss: float | None = None
@@ -35,21 +35,21 @@ class TrainingStart:
     losses: Mapping[float, float] = field(default_factory=dict)
     """Step → loss."""
     shares: Mapping[str, float] = field(default_factory=dict)
-    """`data`, `compute`, … → part of the time of a step."""
+    """`data`, `compute`, … → share of the time of a step."""
     seconds: float = 0.0
-    """How long it ran, where it ended by itself; else 0."""
+    """Its duration if it ended by itself; else 0."""
     memory: int | None = None
     failed: bool = False
     folder: str = ""
-    """Below the run."""
+    """Relative to the run."""
     numbers: Mapping[str, float] = field(default_factory=dict)
     """Metric → final number."""
 
 
 def order_of(arms: int, rounds: int, seed: str) -> list[dict[str, int]]:
-    """Return the slots of a comparison: every round holds each arm once, in an order of its own drawn from `seed`.
+    """Return the slots of a comparison: every round has each arm once, in a random order drawn from `seed`.
 
-    That is a randomised complete block design: what the machine does meanwhile meets all arms alike.
+    This is a randomised complete block design: changes of the machine affect all arms alike.
     """
     drawn = random.Random(hashlib.sha256(seed.encode()).hexdigest())
     slots = []
@@ -61,7 +61,7 @@ def order_of(arms: int, rounds: int, seed: str) -> list[dict[str, int]]:
 
 
 def slot_folders(run: RunDirectory) -> list[str]:
-    """Return the slots of a run that are complete, below the run, in their order."""
+    """Return a run's complete slots, relative to the run, in order."""
     return sorted(
         f"slots/{name}"
         for name, kind in run.files.kinds("slots").items()
@@ -70,7 +70,7 @@ def slot_folders(run: RunDirectory) -> list[str]:
 
 
 def read_slots(run: RunDirectory) -> list[TrainingStart]:
-    """Return what the complete slots of a comparison told, in their order.
+    """Return the results of a comparison's complete slots, in order.
 
     Raises RequestError for a metric's pattern that is not a regular expression.
     """
@@ -105,7 +105,7 @@ def _read(run: RunDirectory, folder: str, record: RunRecord) -> TrainingStart:
 
 
 def _end_of(losses: Mapping[float, float], values: Mapping[str, float]) -> float | None:
-    """Return the mean loss of the last third of the steps; what a program printed last where it has no curve."""
+    """Return the mean loss of the last third of the steps; the last printed loss without a curve."""
     if losses:
         steps = sorted(losses)
         return fmean(losses[step] for step in steps[-max(1, len(steps) // 3) :])
@@ -113,7 +113,7 @@ def _end_of(losses: Mapping[float, float], values: Mapping[str, float]) -> float
 
 
 def _by_duration(slots: Sequence[TrainingStart]) -> list[TrainingStart]:
-    """Return the slots measured by the time to their end, where all of them ended by themselves; else as they are."""
+    """Return the slots measured by their duration, if all of them ended by themselves; else unchanged."""
     if not slots or any(slot.seconds <= 0 and not slot.failed for slot in slots):
         return list(slots)
     return [
@@ -124,8 +124,7 @@ def _by_duration(slots: Sequence[TrainingStart]) -> list[TrainingStart]:
 def common_losses(first: TrainingStart, second: TrainingStart) -> tuple[float, float] | None:
     """Return the mean losses of two slots over the last third of the steps that both reached; None without any.
 
-    A program without a curve is compared by the loss that it told last, which is that of the same step only if both
-    ended by themselves.
+    Without a curve the last losses are compared, which are of the same step only if both ended by themselves.
     """
     steps = sorted(first.losses.keys() & second.losses.keys())
     if steps:
@@ -137,5 +136,5 @@ def common_losses(first: TrainingStart, second: TrainingStart) -> tuple[float, f
 
 
 def task_json(value: Mapping[str, Any]) -> bytes:
-    """Return a task as the job reads it."""
+    """Return a task in the job's format."""
     return (json.dumps(value, indent=1, sort_keys=True) + "\n").encode("utf-8", "surrogateescape")

@@ -1,4 +1,4 @@
-"""What a comparison says: of each option how much faster, whether outside the noise, and whether the loss stays."""
+"""The result of a comparison: the speed of each option, whether it exceeds the noise, and the loss."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -19,9 +19,9 @@ from hackathon.tuning.slots import TrainingStart, common_losses
 Loss = Literal["untouched", "same", "worse", "unknown"]
 Verdict = Literal["faster", "slower", "none", "few", "failed"]
 LOG = "/logs/rank-0.log"
-"""Where the log of a slot lies in its folder."""
+"""The log of a slot in its folder."""
 LITTLE = 0.03
-"""Share of a step below which a part of it leaves nothing to gain worth naming."""
+"""Share of a step below which a part has no gain worth naming."""
 _OF_KIND = {"loader": "data", "precision": "compute", "layout": "compute", "compile": "compute", "threads": "compute"}
 """Kind of an option → the part of a step that it acts on."""
 
@@ -36,21 +36,21 @@ class OptionRow:
     value: float | None
     """Median of its slots' throughputs, or times, in their own unit."""
     ratio: Ratio | None
-    """None where no pair was measured."""
+    """None without a measured pair."""
     verdict: Verdict
     loss: Loss
     reason: str = ""
     failed: str = ""
-    """The slot whose log says why, below the run."""
+    """The slot whose log has the reason, relative to the run."""
     memory: int | None = None
 
     @property
     def wins(self) -> bool:
-        """Whether it is faster outside the noise and nothing speaks against its loss."""
+        """Whether it is faster beyond the noise without a worse loss."""
         return self.verdict == "faster" and self.loss in ("untouched", "same")
 
     def as_json(self) -> dict[str, Any]:
-        """Return it as JSON values; an interval without an end is null."""
+        """Return it as JSON values; an infinite end of an interval is null."""
         bounded = self.ratio is not None and not math.isinf(self.ratio.high)
         return {
             "name": self.name, "kind": self.kind, "settings": dict(self.settings), "value": self.value,
@@ -64,9 +64,9 @@ class OptionRow:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any], shares: Mapping[str, float]) -> "OptionRow":
-        """Return a row from its JSON values, its reason in the current language; whatever else lies there is unknown.
+        """Return a row from arbitrary JSON values, its reason in the current language; invalid fields become unknown.
 
-        `shares`: the parts of a step of the program as it is.
+        `shares`: the parts of a step of the unchanged program.
         """
         kind, middle, verdict = text_of(value.get("kind")), finite(value.get("ratio")), value.get("verdict")
         low, high, loss = finite(value.get("low")), finite(value.get("high")), value.get("loss")
@@ -97,22 +97,22 @@ class Comparison:
     metric: str
     unit: str
     rounds: int
-    """Rounds in which the program as it is told its throughput."""
+    """Rounds with a throughput of the unchanged program."""
     value: float | None
     """Its median throughput."""
     low: float | None
     high: float | None
-    """Its least and its greatest."""
+    """Its minimum and its maximum."""
     shares: Mapping[str, float] = field(default_factory=dict)
     failed: str = ""
-    """The slot in which the program as it is failed, below the run."""
+    """The slot in which the unchanged program failed, relative to the run."""
     memory: int | None = None
 
 
 def compare(slots: Sequence[TrainingStart], options: Sequence[Option], claims: int) -> Comparison:
-    """Return the table of options against the program as it is; `claims`: rows that one probability of error covers.
+    """Return the table of options against the unchanged program; `claims`: rows with a common error probability.
 
-    Arm n of the slots is option n − 1. A round counts for an option where both told a throughput in it.
+    Arm n of the slots is option n − 1. A round counts for an option if both have a throughput in it.
     """
     base = {slot.round: slot for slot in slots if slot.arm == 0}
     values = [slot.value for slot in base.values() if slot.value is not None]
@@ -138,7 +138,7 @@ def compare(slots: Sequence[TrainingStart], options: Sequence[Option], claims: i
 
 
 def winners(rows: Sequence[OptionRow]) -> list[OptionRow]:
-    """Return the options to use together: those that win, of several for one setting the best."""
+    """Return the options to combine: the winners, and of several with one setting the best."""
     chosen: list[OptionRow] = []
     taken: set[str] = set()
     kinds: set[str] = set()
@@ -152,7 +152,7 @@ def winners(rows: Sequence[OptionRow]) -> list[OptionRow]:
 
 
 def scalars(value: object) -> dict[str, Scalar]:
-    """Return the settings of a JSON object, those that are no scalars left out."""
+    """Return the settings of a JSON object, without values that are not scalars."""
     return {
         text_of(name): setting
         for name, setting in mapping_of(value).items()
@@ -194,15 +194,15 @@ def _row(
 
 
 def _speed(option: Option, value: float, base: float, unit: str) -> float:
-    """Return how many times as fast a start was. Of times less is better; a step of a larger batch is more work."""
+    """Return the speed-up of a start. For times less is better; a step of a larger batch is more work."""
     ratio = base / value if lower_is_better(unit) else value / base
     return ratio * option.work if grows_with_processes(unit) else ratio
 
 
 def _loss(option: Option, pairs: Sequence[tuple[TrainingStart, TrainingStart]], spread: float | None) -> Loss:
-    """Return what became of the loss over the same steps, measured by the difference that two seeds make.
+    """Return the verdict on the loss over the same steps, relative to the difference of two seeds.
 
-    Both starts of a round have the same seed. A loss that is lower is not worse.
+    Both starts of a round have the same seed. A lower loss is not worse.
     """
     if option.changes == "nothing":
         return "untouched"
@@ -215,13 +215,13 @@ def _loss(option: Option, pairs: Sequence[tuple[TrainingStart, TrainingStart]], 
         return "worse"
     if all(its <= ours for ours, its in both):
         return "same"
-    if not spread or len(both) < 2:  # no two seeds were seen, so nobody knows how much a loss may differ
+    if not spread or len(both) < 2:  # without two seeds the normal difference of losses is unknown
         return "unknown"
     return "same" if median(its - ours for ours, its in both) <= spread else "worse"
 
 
 def _seed_noise(base: Sequence[TrainingStart]) -> float | None:
-    """Return the median difference between the losses of two seeds, of all pairs of rounds; None where not known."""
+    """Return the median difference between the losses of two seeds, over all pairs of rounds; None if unknown."""
     pairs = [common_losses(first, second) for first, second in combinations(base, 2)]
     differences = [abs(pair[0] - pair[1]) for pair in pairs if pair is not None]
     finite = [difference for difference in differences if math.isfinite(difference)]
@@ -234,7 +234,7 @@ def _shares(base: Sequence[TrainingStart]) -> dict[str, float]:
 
 
 def reason_of(kind: str, shares: Mapping[str, float], ratio: Ratio | None) -> str:
-    """Return why an option does or does not help, where the program's own measurements say it; else nothing."""
+    """Return why an option does or does not help according to the program's own measurements; else ""."""
     part = _OF_KIND.get(kind, "")
     share = shares.get(part)
     if share is None or ratio is None:

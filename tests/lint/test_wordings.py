@@ -72,20 +72,8 @@ SOURCE = ENGLISH | {
 }
 """For docstrings and comments; the messages have some of these in another sense."""
 UNREAD = [
-    "config",
-    "diagnosis",
     "jobs",
-    "logs",
     "parallel",
-    "prediction",
-    "profiling",
-    "programs",
-    "runs",
-    "runtime",
-    "scaling",
-    "schedulers",
-    "text",
-    "tuning",
 ]
 """Packages whose docstrings and comments still have such phrases."""
 JAPANESE = {
@@ -195,9 +183,9 @@ def packages() -> list[str]:
 
 
 def explanations(package: str) -> Iterator[tuple[str, str]]:
-    """Yield (place, text) of each docstring and comment of a package, quoted code left out."""
+    """Yield (place, text) of each docstring and comment of a package outside the catalogue, quoted code left out."""
     for path in sources.modules():
-        if path.relative_to(sources.CODE).parts[0] == package:
+        if path.relative_to(sources.CODE).parts[0] == package and CATALOGUE not in path.parents:
             for line, text in (*sources.docstrings(path), *sources.comments(path)):
                 yield f"{path.relative_to(ROOT)}:{line}", re.sub(r"`[^`]*`", "`…`", " ".join(text.split()))
 

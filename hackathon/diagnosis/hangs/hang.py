@@ -1,7 +1,7 @@
-"""Which rank the others waited for: from what watchdogs print, and from how far each rank came.
+"""Find the rank that the others waited for, from watchdog messages and from each rank's progress.
 
-Wordings: PyTorch's ProcessGroupNCCL.cpp, TraceUtils.h and ProcessGroupGloo.cpp, its flight recorder's analysis
-(tools/flight_recorder), Horovod's stall_inspector.cc and, before 0.16, operations.cc.
+The messages are those of PyTorch's ProcessGroupNCCL.cpp, TraceUtils.h and ProcessGroupGloo.cpp, its flight recorder's
+analysis (tools/flight_recorder), Horovod's stall_inspector.cc and, before 0.16, operations.cc.
 """
 
 import re
@@ -18,11 +18,11 @@ WORDS = re.compile(
     r"(?i)collective operation timeout|last enqueued|missing ranks|monitoredbarrier|stalled (?:ranks|ops)|lagging"
     r"|timed? ?out|didn.?t join collective|stall|watchdog|waiting for remainder of ranks|hang|deadlock"
 )
-"""What a line says that tells of waiting."""
+"""Words of lines about waiting."""
 MOST_RANKS = 1 << 20
-"""Ranks from here on are none: a log may name any number, and a request any number of processes."""
+"""Upper limit of rank numbers: a log or a request may contain any number."""
 QUIET, QUIET_LINES = 30.0, 4
-"""Seconds without a line of metrics, and so many times the usual pause between two, that are called standing still."""
+"""A run hangs after so many seconds without metrics, and so many times the usual pause between two lines."""
 _TIMEOUT = re.compile(
     r"(?:\[(?:PG [^\]]*? )?Rank (?P<rank>\d+)\] )?.{0,40}?Watchdog caught collective operation timeout: "
     r"Work\w*\((?:SeqNum=(?P<seq>\d+), )?OpType=(?P<op>\w+)"
@@ -44,22 +44,22 @@ _BARRIER = re.compile(r"Ranks? (?P<ranks>\d+(?:, ?\d+)*) failed to pass monitore
 
 @dataclass(frozen=True)
 class Hang:
-    """Ranks that did not come to a collective that others waited in."""
+    """Ranks that did not join a collective that others waited in."""
 
     missing: tuple[int, ...]
     operation: str = ""
     """Name of the collective, e.g. `ALLREDUCE`; for Horovod the tensor's name."""
     number: int | None = None
-    """Its number, counted by the process group."""
+    """Its sequence number in the process group."""
     mismatched: bool = False
-    """They called another collective instead."""
+    """The ranks called another collective instead."""
     library: str = ""
-    """Who tells: `nccl`, `gloo`, `horovod`; empty when the ranks' own metrics do."""
+    """Source: `nccl`, `gloo` or `horovod`; empty when the ranks' metrics show the hang."""
 
 
 @dataclass
 class _Watched:
-    """What one rank's watchdog told."""
+    """State of one rank according to its watchdog."""
 
     enqueued: int | None = None
     waits_in: int | None = None
@@ -74,9 +74,9 @@ def find_hang(
     processes: int | None = None,
     steps: Mapping[int, float] | None = None,
 ) -> Hang | None:
-    """Return which ranks the others waited for, None when nothing tells.
+    """Return the ranks that the others waited for, None when nothing shows a hang.
 
-    `processes`: how many ranks there are; None: those that the logs name. `steps`: rank → last step by its own metrics.
+    `processes`: number of ranks; None: the ranks in the logs. `steps`: rank → last step by its own metrics.
     """
     named: Counter[int] = Counter()
     library = ""
@@ -129,13 +129,13 @@ def _numbers(text: str) -> list[int]:
 
 
 def _tensor(text: str) -> str:
-    """Return the name of the tensor that a line of Horovod begins its list of ranks with, else nothing."""
+    """Return the tensor that a line of Horovod names before its list of ranks, else ""."""
     match = re.search(r"(\S+) \[missing ranks", text)
     return match[1] if match else ""
 
 
 def _named(named: Counter[int], tensors: Mapping[int, str]) -> Hang | None:
-    """Return the ranks that a message names. Where each waits for another's tensor the fewest are the odd ones."""
+    """Return the ranks that a message names. If they wait for different tensors, return the smallest group."""
     if not named:
         return None
     submitted = {rank: tensors.get(rank, "") for rank in named}
@@ -167,7 +167,7 @@ def _watch(watched: dict[int, _Watched], text: str, rank: int | None) -> None:
 
 
 def _by_numbers(group: Mapping[int, _Watched], everyone: set[int]) -> Hang | None:
-    """Return who is missing by the numbers of collectives; None when all are equally far."""
+    """Return the missing ranks by the numbers of collectives; None when all ranks are equally far."""
     waits = {rank: state.waits_in for rank, state in group.items() if state.waits_in is not None}
     if not waits and not any(state.enqueued is not None for state in group.values()):
         return None
@@ -187,7 +187,7 @@ def _by_numbers(group: Mapping[int, _Watched], everyone: set[int]) -> Hang | Non
             )
     if 0 < len(silent := everyone - set(group)) <= len(group):
         return Hang(tuple(sorted(silent)), operation, number)
-    if len(set(waits.values())) > 1:  # one waits in a collective that the others have left behind, or not reached
+    if len(set(waits.values())) > 1:  # one rank waits in a collective that the others have passed or not reached
         least = min(waits.values())
         return Hang(
             tuple(sorted(rank for rank, collective in waits.items() if collective == least)), operation, number, True
@@ -200,7 +200,7 @@ def _lowest(group: Mapping[int, _Watched], operation: tuple[str, str]) -> int:
 
 
 def _behind(steps: Mapping[int, float], count: int) -> Hang | None:
-    """Return the ranks whose last step is before that of the most."""
+    """Return the ranks behind the most frequent last step."""
     if len(steps) < 2 or len(steps) < count:
         return None
     usual = Counter(steps.values()).most_common(1)[0][0]
@@ -209,9 +209,9 @@ def _behind(steps: Mapping[int, float], count: int) -> Hang | None:
 
 
 def last_steps(metrics: Mapping[int, Sequence[Mapping[str, object]]], ended: float | None) -> dict[int, float]:
-    """Return rank → the last step in its metrics, of a run that stood still before it ended; else nothing.
+    """Return rank → last step in its metrics, for a run without progress before its end; else {}.
 
-    A line covers many steps, so ranks that are less than a line apart count as equally far.
+    A line covers many steps, so ranks less than 1.5 lines apart count as equally far.
     """
     last: dict[int, float] = {}
     apart, pause, newest = 0.0, 0.0, 0.0

@@ -1,4 +1,4 @@
-"""Jobs that were ended while their ranks still looked for each other."""
+"""Detect jobs that were stopped while their ranks were still joining the process group."""
 
 import re
 from collections.abc import Mapping
@@ -11,12 +11,12 @@ from hackathon.text.json_fields import moment_of
 _MEETS = re.compile(r"/torch/distributed/\S* init_process_group|/horovod/\S* init|/chainermn/\S* create_communicator")
 
 LATE = 60.0
-"""Seconds after the start of the last rank before which ranks may well be on their way: imports take that long."""
+"""Seconds after the start of the last rank in which joining is normal: imports take that long."""
 
 
 @fact("hang:meeting")
 def still_meeting(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit]:
-    """A job was ended from outside, and every rank that left its stack waited for the others to join the group."""
+    """Report a job that was stopped from outside while every rank with a stack waited for the others to join."""
     if run.record.processes < 2 or run.status is None or run.status.state not in (states.TIMEOUT, states.CANCELLED):
         return []
     stacks = stacks_of(run.path)

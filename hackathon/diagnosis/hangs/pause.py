@@ -1,4 +1,4 @@
-"""How long a run had written nothing when it was ended from outside, and from which step on."""
+"""Measure how long a run had written nothing before it was stopped, and after which step."""
 
 import os
 from dataclasses import dataclass
@@ -16,20 +16,20 @@ from hackathon.text.messages import message
 from hackathon.text.units import format_duration
 
 TAIL = 1 << 20
-"""Bytes at the end of a log by which the number of its lines is told."""
+"""Bytes at the end of a log from which its number of lines is estimated."""
 
 
 @dataclass(frozen=True)
 class Pause:
-    """A time at the end of a run in which no rank wrote anything."""
+    """The time at the end of a run without output of any rank."""
 
     seconds: float
     step: int | None
-    """The furthest step that a Meter told; None without one."""
+    """The highest step in the Meters' files; None without one."""
 
 
 def still(facts: RunFacts) -> dict[str, str]:
-    """Return `stood_still` for the texts of a run that was ended at its walltime; empty when it went on to the end."""
+    """Return the placeholder `stood_still` for a run that reached its walltime; empty when it ran until the end."""
     pause = pause_of(facts)
     if pause is None:
         return {"stood_still": ""}
@@ -40,9 +40,9 @@ def still(facts: RunFacts) -> dict[str, str]:
 
 
 def pause_of(facts: RunFacts) -> Pause | None:
-    """Return how long a run had stood still when it was told to end; None when it had not, or nobody can know.
+    """Return how long a run had no progress before it was stopped; None without a pause or without data.
 
-    Standing still: no line of a Meter or a log for QUIET seconds and QUIET_LINES times the longest pause before.
+    No progress: no line of a Meter or a log for QUIET seconds and for QUIET_LINES times the longest earlier pause.
     """
     ended = facts.first_told
     if ended is None and facts.status is not None:
@@ -61,7 +61,7 @@ def pause_of(facts: RunFacts) -> Pause | None:
         printed = _printed(facts, path)
         if printed is None:
             continue
-        if printed > ended + 1:  # by its time nothing is known: the file was copied, or written to afterwards
+        if printed > ended + 1:  # the file was copied or changed later, so its time shows nothing
             return None
         times.append(printed)
         if not longest and (began := facts.stepping_since(printed)) is not None:
@@ -73,7 +73,7 @@ def pause_of(facts: RunFacts) -> Pause | None:
 
 
 def _printed(facts: RunFacts, path: Path) -> float | None:
-    """Return when a rank printed last before it was told to end; None when it printed nothing."""
+    """Return when a rank last printed before it was asked to stop; None when it printed nothing."""
     ending = next((event for event in facts.rank_events.get(rank_of(path), ()) if event.get("event") == "told"), {})
     try:
         stat = path.stat()
@@ -85,7 +85,7 @@ def _printed(facts: RunFacts, path: Path) -> float | None:
 
 
 def _lines(path: Path) -> int:
-    """Return about how many lines a log has that are like its last one, by its end."""
+    """Estimate, from a log's end, how many lines are like its last one."""
     try:
         with open_regular(path) as stream:
             size = stream.seek(0, os.SEEK_END)

@@ -1,4 +1,4 @@
-"""Where each rank's Python was when it was asked or told to end: `stacks/rank-N.txt`, as `faulthandler` writes it."""
+"""Read where each rank's Python was when the run was stopped: `stacks/rank-N.txt`, written by `faulthandler`."""
 
 import os
 import re
@@ -14,18 +14,18 @@ from hackathon.logs.metrics import rank_files, rank_of
 from hackathon.text.files import open_regular
 
 FOLDER = "stacks"
-"""Folder of a run with a file for each rank."""
+"""Folder of a run with one file per rank."""
 LONGEST = 256 << 10
-"""Bytes at the end of a rank's file that are read: a stack has 100 frames at most."""
+"""Bytes read from the end of a rank's file: a stack has 100 frames at most."""
 _HEAD = re.compile(r"(?:Current thread|Thread) 0x[0-9a-f]+ .*\(most recent call first\):")
 _FRAME = re.compile(r'\s+File "(?P<path>[^"]*)", line (?P<line>\d+),? in (?P<function>.*)')
-"""As `faulthandler` writes it, and, with a comma, a traceback."""
+"""A frame as `faulthandler` writes it and, with a comma, as a traceback has it."""
 _LOST = re.compile(
     r"(?i)connection (?:was )?(?:closed|reset|refused|aborted)|broken pipe|remote (?:process|worker)|\bpeer\b"
 )
-"""What an exception says of a rank whose partner is gone."""
-# What a rank is in while it waits for others: PyTorch's gradients are averaged in `backward`, and its results are
-# awaited in `synchronize` and `item`.
+"""Exception texts of a rank that lost the connection to another rank."""
+# Functions that wait for other ranks: PyTorch averages gradients in `backward`, and waits for results in `synchronize`
+# and `item`.
 _WAITING = re.compile(
     r"/torch/distributed/|/torch/nn/parallel/distributed\.py|/torch/autograd/|/horovod/|/mpi4py/|/chainermn/|/torch/cuda/"
     r"|/tensorflow/python/|/jax/"
@@ -53,24 +53,24 @@ class Frame:
 
 @dataclass(frozen=True)
 class Stack:
-    """The main thread of one rank, as it was written last."""
+    """The last recorded stack of a rank's main thread."""
 
     rank: int
     frames: tuple[Frame, ...]
     """The innermost call first."""
     line: int | None
-    """Line of the file at which it begins, from 1; None in a file too long to be counted."""
+    """Line of the file at which the stack begins, from 1; None in a file too long to count."""
     written: float
-    """When its file was written last, seconds since 1970."""
+    """Modification time of its file, in seconds since 1970."""
 
     @property
     def own(self) -> Frame | None:
-        """The innermost call of the user's own code."""
+        """The innermost call in the user's own code."""
         return next((frame for frame in self.frames if frame.own), None)
 
     @property
     def waits(self) -> str:
-        """The function in which it waits for other ranks, e.g. `all_reduce`; empty when it does something else."""
+        """The function in which it waits for other ranks, e.g. `all_reduce`; empty when it does not wait."""
         waiting = ""
         for frame in self.frames:
             if frame.own:
@@ -80,11 +80,11 @@ class Stack:
 
     @property
     def in_collective(self) -> bool:
-        """Whether it waits in a call that does nothing else."""
+        """Whether it waits in a call that only communicates."""
         return bool(self.waits) and "/torch/autograd/" not in self.frames[0].path
 
     def evidence(self, host: str = "") -> Evidence:
-        """Return the place as evidence: the frame of the user's own code, else the innermost."""
+        """Return the frame of the user's own code, else the innermost, as evidence."""
         at = next((n for n, frame in enumerate(self.frames) if frame.own), 0)
         frame = self.frames[at]
         text = f'File "{frame.path}", line {frame.line} in {frame.function}'
@@ -93,13 +93,13 @@ class Stack:
 
 
 def stacks_of(run: Path) -> list[Stack]:
-    """Return the last stack of each rank of a run that left one, in the order of ranks."""
+    """Return the last stack of each rank that recorded one, by rank."""
     stacks = [read_stack(path) for path in rank_files(run / FOLDER, ".txt")]
     return [stack for stack in stacks if stack is not None]
 
 
 def read_stack(path: Path) -> Stack | None:
-    """Return the last stack of the main thread in a rank's file, None when there is none that can be read."""
+    """Return the last stack of the main thread in a rank's file, None when the file has no readable one."""
     try:
         with open_regular(path) as stream:
             size = stream.seek(0, 2)
@@ -121,13 +121,13 @@ def read_stack(path: Path) -> Stack | None:
 
 
 def stack_of_loss(rank: int, raised: Traceback, written: float) -> Stack | None:
-    """Return where a rank waited for another one that was gone then, by the exception; None for any other exception."""
+    """Return where a rank waited for one that had gone, by its exception; None for any other exception."""
     if not _LOST.search(raised.exception):
         return None
     frames: list[Frame] = []
     for line in raised.lines:
         text = line.read.text
-        if text.startswith("Traceback"):  # of several that are chained the last one says where it was
+        if text.startswith("Traceback"):  # of chained tracebacks, the last one shows where the rank was
             frames = []
         elif frame := _frame(text):
             frames.append(frame)
@@ -141,9 +141,9 @@ def _frame(line: str) -> Frame | None:
 
 
 def find_elsewhere(stacks: Sequence[Stack], processes: int) -> Hang | None:
-    """Return the ranks that did something else while most of the others waited for them; None when nothing tells.
+    """Return the ranks that did something else while most others waited for them; None when that is unclear.
 
-    Every rank must have left its stack: one that is missing may be the one that counts.
+    Every rank must have recorded its stack: a missing one may be the rank that the others waited for.
     """
     if processes < 2 or len(stacks) < processes:
         return None
@@ -157,7 +157,7 @@ def find_elsewhere(stacks: Sequence[Stack], processes: int) -> Hang | None:
     lines = Counter(stack.own.place if stack.own else "" for stack in stacks)
     if len(lines) < 2 or "" in lines:
         return None
-    # all wait, and not in the same line: the fewest are the odd ones; of two equally many those without rank 0
+    # all wait, but in different lines: the smallest group is missing; on a tie, the group without rank 0
     first = next(stack.own.place for stack in stacks if stack.own)
     usual = max(lines, key=lambda line: (lines[line], line == first))
     odd = [stack for stack in stacks if stack.own and stack.own.place != usual]

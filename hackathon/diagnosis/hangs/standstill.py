@@ -1,4 +1,4 @@
-"""Which rank the others waited for, by all that a run left: watchdogs' words, metrics, and the ranks' own stacks."""
+"""Find the rank that the others waited for, from watchdog messages, metrics and the ranks' stacks."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -18,20 +18,20 @@ from hackathon.runs import states
 from hackathon.text.json_fields import moment_of
 
 _LIBRARIES = frozenset({"nccl", "gloo", "horovod", "mpi", "chainermn"})
-"""Parts whose words of waiting are about ranks: a scheduler's are about the walltime."""
+"""Parts whose messages about waiting concern ranks; those of a scheduler concern the walltime."""
 
 
 class Standstill:
-    """One run, or files that belong together, in which ranks may have waited for each other."""
+    """A run, or files that belong together, whose ranks may have waited for each other."""
 
     def __init__(
         self, ends: Sequence[End], files: Sequence[LogFile], facts: RunFacts | None, by_fact: Mapping[str, Rule]
     ) -> None:
-        """`by_fact`: the rules that name a fact, by its name."""
+        """`by_fact`: fact → the rule that names it."""
         self._ends, self._files, self._facts, self._by_fact = ends, files, facts, by_fact
 
     def told(self, matches: list[RulePlace]) -> list[RulePlace]:
-        """Return the places with the ranks that the others waited for, when there was a hang."""
+        """Return the matches, with the ranks that the others waited for if there was a hang."""
         waiting = [match for match in matches if match.evidence is not None and WORDS.search(match.evidence.text)]
         facts = self._facts
         steps: dict[int, float] = {}
@@ -53,7 +53,7 @@ class Standstill:
         stack = self._stacks.get(hang.missing[0])
         evidence = self._last_words(hang.missing[0])
         own_line = stack.own.place if stack is not None and stack.own is not None else ""
-        # the lines of an exception are in no file of stacks
+        # an exception's evidence is in the log, not in the file of stacks
         if stack is not None and stack is not self._lost.get(stack.rank):
             host = evidence.host if evidence is not None else ""
             evidence = stack.evidence(host or (self._facts.host_of.get(stack.rank, "") if self._facts else ""))
@@ -79,7 +79,7 @@ class Standstill:
 
     @cached_property
     def _stacks(self) -> dict[int, Stack]:
-        """Rank → where it was, of a run that did not end well."""
+        """Rank → its stack, for a run that did not succeed."""
         facts = self._facts
         if facts is None or facts.status is None or facts.status.state == states.SUCCEEDED:
             return {}
@@ -90,10 +90,10 @@ class Standstill:
 
     @cached_property
     def _lost(self) -> dict[int, Stack]:
-        """Rank → where it waited for another one that was ended before it.
+        """Rank → where it waited for a rank that had been stopped before it.
 
-        Signals reach the nodes one after the other: who waits for a rank that is gone raises an exception before it is
-        told to end, and its last stack is of its way out, if it leaves any.
+        Signals reach the nodes one after another. A rank that waits for one that is gone raises an exception before its
+        own signal arrives; its last stack, if any, shows how it exits.
         """
         facts = self._facts
         if facts is None or facts.first_told is None:
@@ -110,14 +110,14 @@ class Standstill:
 
     @cached_property
     def _stood_still(self) -> bool:
-        """Whether no rank had printed anything for a while when the stacks were written, and no rank failed by itself.
+        """Whether no rank had printed for a while when the stacks were written, and no rank failed by itself.
 
-        A program that computes is somewhere, too, and its ranks are seldom all at the same place.
+        The ranks of a program that computes have stacks too, but they are seldom all at the same line.
         """
         facts = self._facts
         if facts is None or len(self._stacks) < 2:
             return False
-        if facts.failed_by_itself:  # the others waited for it
+        if facts.failed_by_itself:  # the others waited for the rank that failed
             return False
         written = max(stack.written for stack in self._stacks.values())
         ending = facts.first_told
@@ -132,23 +132,23 @@ class Standstill:
                 if ending is not None and moment >= int(ending):
                     moment = self._last_step(rank_of(path), ending) or moment
                 printed.append(moment)
-        if not printed:  # nobody knows how long its steps last: only what waits for others by name counts
+        if not printed:  # the length of its steps is unknown, so only waiting in a call for other ranks counts
             return written - (facts.begun or 0) >= QUIET and any(stack.in_collective for stack in self._stacks.values())
         newest = max(printed)
         lines = max((alike(line.read.text for line in end.lines) for end in self._ends), default=0) or 1
         return written - newest >= max(QUIET, QUIET_LINES * (newest - (facts.stepping_since(newest) or 0)) / lines)
 
     def _told_of(self, rank: int) -> float | None:
-        """Return when a rank had printed last when it was told to end: its shell prints `Terminated` after that."""
+        """Return when a rank last printed before it was asked to stop: its shell prints `Terminated` after that."""
         listed = self._facts.rank_events.get(rank, ()) if self._facts is not None else ()
         ending = next((event for event in listed if event.get("event") == "told"), {})
         return moment_of(ending.get("printed"))
 
     def _last_step(self, rank: int, ending: float) -> float | None:
-        """Return when the last step of a rank ended that raised an exception while the run was being ended.
+        """Estimate when the last step ended of a rank that raised an exception while the run was being stopped.
 
-        When it had printed before is no longer known, but its recorder knows all steps up to its last writing. What
-        came between that and the end is taken for steps.
+        The time of its last output is lost, but its recorder wrote the time of all steps until its last write. The time
+        from that write to the end counts as steps.
         """
         raised = any(end.tracebacks for end, file in zip(self._ends, self._files, strict=True) if file.rank == rank)
         if self._facts is None or not raised:
@@ -158,7 +158,7 @@ class Standstill:
         return None if written is None or last is None else last + max(0.0, ending - written)
 
     def _last_words(self, rank: int) -> Evidence | None:
-        """Return the last line that a rank printed, None when it printed nothing that is known to be its own."""
+        """Return the last line that is known to be a rank's own, None without one."""
         for number, (end, file) in enumerate(zip(self._ends, self._files, strict=True)):
             for line in reversed(end.lines):
                 own = line.read.rank if line.read.rank is not None else file.rank

@@ -1,1 +1,1 @@
-"""Faults of runs that ended well: data, devices, numerics, training."""
+"""Faults of runs that succeeded: data, devices, numerics, training."""

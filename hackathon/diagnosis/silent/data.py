@@ -1,4 +1,4 @@
-"""Silent failures of the data: every rank reads the same, the processes wait for their loader."""
+"""Silent failures of the data: all ranks read the same data, or the processes wait for their loader."""
 
 import re
 from collections.abc import Mapping
@@ -11,16 +11,16 @@ _COMBINES = re.compile(
     r"all_?reduce|reduce\(|gather|sync_dist|MetricAverage|pmean|psum|create_multi_node|MirroredStrategy|distribute\."
     r"|Trainer\b|[Aa]ccelerator|deepspeed|megatron|parallelize_module|[dD]evice_?[mM]esh|[pP]ipelin"
 )
-"""Words of programs that make one number of all ranks' losses, or give several ranks the same data on purpose."""
+"""Words of programs that combine all ranks' losses, or give several ranks the same data on purpose."""
 _FILES, _BYTES = 200, 1 << 20
 
 
 @fact("silent:same-data")
 def same_data(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit]:
-    """Several ranks began with the same batches, by the checksums that `meter.saw` noted.
+    """Report ranks that began with the same batches, by the checksums that `meter.saw` noted.
 
-    `distinct`: reported when there are at most that many different beginnings, as a share of the ranks. A program that
-    takes the same batch in every step measures and does not learn: it is not judged.
+    `distinct`: highest number of different beginnings, as a share of the ranks, that is reported. Programs that use the
+    same batch in every step are benchmarks; they are not judged.
     """
     by_data: dict[tuple[str, ...], list[int]] = {}
     lines = {
@@ -40,10 +40,10 @@ def same_data(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit]:
 
 @fact("silent:same-loss")
 def same_loss(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit]:
-    """All ranks had exactly the same losses, and their program combines no numbers of ranks.
+    """Report ranks with exactly equal losses, if their program combines no numbers of ranks.
 
-    For programs that do not note their batches. `values`: losses that must agree; `different`: how many of them must
-    differ from each other; `digits`: significant digits that they must have.
+    For programs that do not note their batches. `values`: losses that must agree; `different`: distinct losses among
+    them; `digits`: significant digits of each.
     """
     if any(isinstance(line.get("data"), list) for lines in run.metrics.values() for line in lines):
         return []
@@ -52,7 +52,7 @@ def same_loss(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit]:
         return []
     losses = {rank: [loss for loss in curve if loss.of_training] for rank, curve in listed.items()}
     sequences = [[loss.value for loss in curve] for curve in losses.values()]
-    if len({len(sequence) for sequence in sequences}) > 1:  # ended from outside, perhaps in the middle of a line
+    if len({len(sequence) for sequence in sequences}) > 1:  # the run was stopped, perhaps in the middle of a line
         shared = max(0, min(map(len, sequences)) - 1)
         sequences = [sequence[:shared] for sequence in sequences]
     if any(sequence != sequences[0] for sequence in sequences[1:]):
@@ -69,7 +69,7 @@ def same_loss(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit]:
 
 
 def combines(run: RunFacts) -> bool:
-    """Return whether the program has words that make one number of many ranks'; True when it cannot be read."""
+    """Return whether the program has words that combine numbers of ranks; True when it cannot be read."""
     folder = run.run.source()
     files = [path for path in sorted(folder.rglob("*.py"))[:_FILES] if path.name != "hackathon_runtime.py"]
     try:
@@ -80,9 +80,9 @@ def combines(run: RunFacts) -> bool:
 
 @fact("silent:starved")
 def starved(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit]:
-    """Ranks spend their time in the Meter's phase `data`.
+    """Report ranks that spend their time in the Meter's phase `data`.
 
-    `share` of the time behind the warm-up; a run of less than `steps` or `seconds` behind the warm-up is not judged.
+    `share`: of the time after the warm-up. Runs with fewer than `steps` or `seconds` after it are not judged.
     """
     waiting = {}
     for rank in run.metrics:
@@ -107,10 +107,10 @@ def starved(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit]:
 
 @fact("silent:idle-gpu")
 def idle_gpu(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit]:
-    """A program without a split of its time keeps memory on a GPU that hardly works.
+    """Report a GPU in use that hardly computes, for programs that do not record how their time is split.
 
-    `memory`: MiB from which a GPU is in use; `samples` of it at least; `busy`: mean utilisation in percent up to which
-    it is told; the first `skipped` samples in use are the start.
+    `memory`: MiB from which a GPU is in use; `samples`: needed while in use; `busy`: highest mean utilisation in
+    percent that is reported; `skipped`: first samples, which belong to the start.
     """
     if any(training.split(run, rank).share("data") is not None for rank in run.metrics):
         return []
@@ -125,7 +125,7 @@ def idle_gpu(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit]:
 
 
 def shown(ranks: list[int]) -> str:
-    """Return ranks as people write them: `0–3, 6`; at most six parts."""
+    """Return ranks as text: `0–3, 6`; at most six parts."""
     parts: list[list[int]] = []
     for rank in ranks:
         if parts and rank == parts[-1][1] + 1:

@@ -1,4 +1,4 @@
-"""Silent failures of the machine's use: idle GPUs, sockets instead of InfiniBand, a slow node, slow all-reduces."""
+"""Silent failures of devices: idle GPUs, sockets instead of InfiniBand, a slow node, slow all-reduces."""
 
 import re
 from collections.abc import Mapping
@@ -22,11 +22,11 @@ _INFINIBAND = re.compile(r"(?i)\b(?:[SDQFEHNX]DR\d*|InfiniBand|Omni-?Path)\b")
 
 @fact("silent:shared-gpu")
 def shared_gpu(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit]:
-    """The ranks of a host share GPUs while others of it are free.
+    """Report ranks of a host that share GPUs while other GPUs are free.
 
-    By the GPUs' own numbers that PyTorch told the Meter; else by nvidia-smi: `samples` of each GPU at least, one is in
-    use with `memory` MiB or more, one is idle that never had `idle` MiB and never worked. `used`: told when so many or
-    fewer are in use, as a share of what the ranks could use.
+    Source: the GPU numbers that the Meter noted from PyTorch, else nvidia-smi with at least `samples` of each GPU. A
+    GPU is in use from `memory` MiB; it is idle if it never had `idle` MiB and never worked. `used`: highest share of
+    the usable GPUs in use that is reported.
     """
     on = training.devices(run)
     for host in sorted(set(run.host_of.values())):
@@ -45,7 +45,7 @@ def shared_gpu(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit]:
 
 
 def _in_use(rows: Mapping[int, list[tuple[float, float]]], thresholds: Mapping[str, float]) -> int | None:
-    """Return how many GPUs of a host are worked on, None when some are neither clearly in use nor clearly idle."""
+    """Return how many GPUs of a host are in use, None when some are neither clearly in use nor clearly idle."""
     if any(len(samples) < thresholds["samples"] for samples in rows.values()):
         return None
     busy = sum(max(memory for _, memory in samples) >= thresholds["memory"] for samples in rows.values())
@@ -56,11 +56,11 @@ def _in_use(rows: Mapping[int, list[tuple[float, float]]], thresholds: Mapping[s
 
 @fact("silent:on-cpu")
 def on_cpu(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit]:
-    """The program trains on CPUs although its hosts have GPUs.
+    """Report a program that trains on CPUs although its hosts have GPUs.
 
-    Told when a rank's loss lies on the CPU and PyTorch was built without CUDA, or all of the host's GPUs were idle in
-    `samples` looks of nvidia-smi; a program whose loss was not noted needs `unseen` looks, and a loss in its log.
-    Idle: never `idle` MiB in use, never any work.
+    Evidence: a rank's loss is on the CPU and PyTorch has no CUDA, or all GPUs of the host were idle in `samples`
+    readings of nvidia-smi. A program that noted no loss needs `unseen` readings and a loss in its log. Idle: never
+    `idle` MiB in use, never any work.
     """
     on = training.devices(run)
     for host in sorted(set(run.host_of.values())):
@@ -94,9 +94,9 @@ def _device_evidence(run: RunFacts, rank: int) -> Evidence:
 
 @fact("silent:sockets")
 def sockets(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit]:
-    """NCCL says that it sends through sockets, between nodes that have InfiniBand or the like, and never another way.
+    """Report NCCL using only sockets between nodes that have InfiniBand or a similar network.
 
-    `nodes`: of a run at least. What the nodes have is known from `env/<host>.json` and the cluster's profile.
+    `nodes`: fewest nodes of a run. The nodes' network is known from `env/<host>.json` and the cluster's profile.
     """
     if run.record.nodes < thresholds["nodes"]:
         return []
@@ -139,11 +139,11 @@ def _network(cluster: str) -> str:
 
 @fact("silent:slow-node")
 def slow_node(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit]:
-    """One host's ranks take longer for a step without communication than the other hosts' ranks.
+    """Report a host whose ranks need more time per step without communication than those of other hosts.
 
-    `ratio`: at least so many times the median of the other hosts; `lost`: more by so much of the whole step; `often`:
-    so often the slowest, as a share of the intervals. Not judged: less than `steps` or `seconds` behind the warm-up,
-    and a program that does not tell communication from computing.
+    `ratio`: least multiple of the other hosts' median; `lost`: least share of the whole step; `often`: least share of
+    intervals in which it is the slowest. Runs with fewer than `steps` or `seconds` after the warm-up, and programs that
+    do not separate communication from computing, are not judged.
     """
     splits = {rank: training.split(run, rank) for rank in run.metrics if rank in run.host_of}
     by_host: dict[str, list[int]] = {}
@@ -182,11 +182,11 @@ def slow_node(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit]:
 
 @fact("silent:slow-allreduce")
 def slow_allreduce(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit]:
-    """A step waits much longer for its gradients than the cluster's own all-reduce figures say that they take.
+    """Report steps that wait much longer for gradients than the cluster's measured all-reduce time.
 
-    The rank that waits least is taken, for the others wait for slow ranks too. `ratio`: wait ÷ the time of one
-    all-reduce of all gradients after computing; `lost`: the share of the time that is lost beyond it. Needs
-    `hackathon clusters NAME --measure` with as many nodes and processes, and the final number `gradient_bytes`.
+    The rank with the shortest wait is used, because the others also wait for slow ranks. `ratio`: wait ÷ time of one
+    all-reduce of all gradients after computing; `lost`: share of the time lost beyond it. Needs `hackathon clusters
+    NAME --measure` with as many nodes and processes, and the final number `gradient_bytes`.
     """
     processes, nodes = run.record.processes, run.record.nodes
     finals = [line for lines in run.metrics.values() for line in lines if number(line.get("gradient_bytes"))]
@@ -213,7 +213,7 @@ def slow_allreduce(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactH
 
 
 def _allreduce_seconds(entry: Mapping[str, Any], size: float) -> float | None:
-    """Return the time of an all-reduce of so many bytes: α + bytes ÷ β of the range that holds them, or of `large`."""
+    """Return the seconds of an all-reduce of `size` bytes: α + bytes ÷ β of the range with this size, or of `large`."""
     fits = entry["operations"].get("all-reduce", {}).get("fits", {})
     lines = [line for line in (fits.get("large"), fits.get("small")) if line]
     line = next((line for line in lines if line["from_bytes"] <= size <= line["to_bytes"]), lines[0] if lines else None)

@@ -1,4 +1,4 @@
-"""Exceptions that a program caught and went on after: its job succeeded, and the training did not go to its end."""
+"""Exceptions that a program caught and ignored: its job succeeded, but the training did not finish."""
 
 import re
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from hackathon.logs.metrics import rank_files
 from hackathon.text.files import open_regular
 
 MOST = 1 << 20
-"""Bytes at the end of a rank's log that are read."""
+"""Bytes read from the end of a rank's log."""
 RANKS = 64
 """Ranks whose logs are read."""
 _LOST = re.compile(
@@ -19,12 +19,12 @@ _LOST = re.compile(
     rb"|NCCL (?:WARN|error)|nccl(?:System|Remote|Internal|UnhandledCuda)Error|DistBackendError|Broken pipe"
     rb"|Watchdog caught collective|CUDA out of memory|CUDA error"
 )
-"""What is printed of a step that failed, on the rank itself or on those that waited for it."""
+"""Output of a failed step, on the rank itself or on those that waited for it."""
 
 
 @fact("silent:swallowed-exception")
 def swallowed(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit]:
-    """The text of the program catches exceptions of its training, and a rank's log has what such a one leaves there."""
+    """Report programs that catch exceptions of their training and whose logs show one."""
     if run.record.processes < 2 or failed(run):
         return []
     findings = by_text(run, ("swallowed-exception",))

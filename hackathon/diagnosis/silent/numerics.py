@@ -1,4 +1,4 @@
-"""Silent failures of the numbers: a loss that is no number or does not fall, learning rates, counts of ranks."""
+"""Silent failures of numbers: a loss that is not a number or does not fall, learning rates, counts of ranks."""
 
 import math
 import re
@@ -16,16 +16,16 @@ from hackathon.text.json_fields import count_of
 from hackathon.text.messages import message
 
 LEAST_STEPS = 100
-"""Steps of a training before which its loss may well stand still: many classes, a warm-up."""
+"""Steps of a training before which a constant loss is normal: many classes, a warm-up."""
 FALLS = 2
-"""Standard errors by which the first third's mean lies above the last third's in a loss that falls."""
+"""A loss falls if the first third's mean exceeds the last third's by more than so many standard errors."""
 _RATES = ("lr", "learning_rate", "base_lr")
 _SHARE_OF_RIGHT = re.compile(r"(?i)(?:.*[_/])?(?:acc(?:uracy)?|top_?[15]|f1|auc|precision|recall)\Z")
 
 
 @fact("silent:nan-loss")
 def nan_loss(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit]:
-    """A rank's loss became NaN or infinite and stayed so: at least the last `values` that are recorded."""
+    """Report a rank whose last losses, at least `values` of them, are NaN or infinite."""
     ended: dict[int, tuple[list[Loss], int]] = {}
     for rank, listed in training.losses(run).items():
         good = next((at for at in range(len(listed), 0, -1) if math.isfinite(listed[at - 1].value)), 0)
@@ -52,12 +52,12 @@ def _moment(loss: Loss) -> float:
 
 @fact("silent:flat-loss")
 def flat_loss(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit]:
-    """The first rank's loss neither fell nor moved from the beginning of a training to its end.
+    """Report a loss of the first rank that neither fell nor moved during the training.
 
-    `improvement`: the last third's mean below the first third's, as a share of it, up to which it is told; `spread`:
-    standard deviation ÷ mean up to which it is told. Not judged: less than `values` of the Meter or `steps` steps,
-    less than `printed` values in a log or LEAST_STEPS steps, a loss that fell by more than its standard error explains,
-    a training that goes on with a checkpoint, one whose `check` is fulfilled.
+    Flat means: the means of the first and last third differ by at most `improvement` × mean, and the standard deviation
+    is at most `spread` × mean. Not judged: fewer than `values` of the Meter or `steps` steps; fewer than `printed`
+    values in a log or LEAST_STEPS steps; a loss that fell by more than its standard error explains; a training that
+    continues from a checkpoint; a run that meets its `check`.
     """
     losses = training.losses(run)
     listed = [loss for loss in losses[min(losses)] if loss.of_training] if losses else []
@@ -92,11 +92,11 @@ def flat_loss(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit]:
 
 @fact("silent:learning-rate")
 def learning_rate(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit]:
-    """The global batch is `batch` times as large as in the study's smallest run, and the learning rate the same.
+    """Report a learning rate that stayed the same while the global batch became `batch` times as large.
 
-    The same: at most `same` times it. Needs rates that the program noted (`meter.step(lr=…)`), or a recipe's parameter.
-    Outside a study: a recipe with its default parameters, whose rate is that of one process, and `batch` processes or
-    more, which have missed the recipe's `check`.
+    The comparison is with the study's smallest run; the same means at most `same` times. Needs rates that the program
+    noted (`meter.step(lr=…)`) or a recipe's parameter. Outside a study: a recipe with its default parameters (for one
+    process) on at least `batch` processes, which missed the recipe's `check`.
     """
     hits = _rates(run, lambda batch, rate: batch >= thresholds["batch"] and rate <= thresholds["same"])
     return hits or _default_rate(run, thresholds["batch"])
@@ -127,7 +127,10 @@ def _default_rate(run: RunFacts, least: float) -> list[FactHit]:
 
 @fact("silent:learning-rate-twice")
 def learning_rate_twice(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit]:
-    """The learning rate grew by at least `square` of the square of what the global batch grew by, `batch` at least."""
+    """Report a learning rate that grew like the square of the global batch.
+
+    `square`: least growth of the rate as a share of the batch's growth squared; `batch`: least growth of the batch.
+    """
     return _rates(run, lambda batch, rate: batch >= thresholds["batch"] and rate >= thresholds["square"] * batch**2)
 
 
@@ -151,7 +154,7 @@ def _rates(run: RunFacts, wrong: Any) -> list[FactHit]:
 
 
 def _highest_rate(run: RunFacts) -> float | None:
-    """Return the highest learning rate of a run: as noted, else a recipe's parameter, which means what it says."""
+    """Return the highest learning rate of a run: as noted, else a recipe's parameter with a documented meaning."""
     noted = [
         value for line in run.metrics.get(min(run.metrics, default=0), ())
         for name in _RATES if (value := number(line.get(name))) is not None
@@ -165,11 +168,11 @@ def _highest_rate(run: RunFacts) -> float | None:
 
 @fact("silent:metric-count")
 def metric_count(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit]:
-    """An accuracy is divided, or multiplied, by the number of processes.
+    """Report an accuracy that is divided or multiplied by the number of processes.
 
-    Against the study's smallest run when there is one: the ratio of both is that of their processes within `tolerance`,
-    and the training losses are alike (`loss` times, or so much more). Else against the lower bound of the run's own
-    `check`: only accuracy × processes lies between it and 1.
+    With a smaller run in the study: both accuracies have the ratio of the processes (within `tolerance`) while the
+    training losses agree (`loss`, relative or absolute). Otherwise: only accuracy × processes lies between the lower
+    bound of the run's `check` and 1.
     """
     if run.record.processes < 2:
         return []
@@ -221,14 +224,14 @@ def _accuracies(run: RunFacts) -> dict[str, float]:
 
 
 def _last_loss(run: RunFacts) -> float:
-    """Return the mean of the last fifth of the first rank's losses, NaN without one."""
+    """Return the mean of the last fifth of the first rank's losses, NaN without losses."""
     losses = training.losses(run)
     values = [loss.value for loss in losses[min(losses)]] if losses else []
     return mean(values[-max(1, len(values) // 5) :])
 
 
 def _fulfilled(run: RunFacts) -> bool | None:
-    """Return whether the run's own `check` holds, None when there is none or its number was not noted."""
+    """Return whether the run meets its `check`, None without a check or without its number."""
     check = run.record.check
     if check is None:
         return None

@@ -1,4 +1,4 @@
-"""What a run's records say about its training: losses, the split of its time, the GPUs of its hosts, its study."""
+"""Read a run's training from its records: losses, the split of its time, its hosts' GPUs, its study."""
 
 import json
 import math
@@ -24,44 +24,44 @@ from hackathon.runs.study import FOLDER, Study
 from hackathon.text.files import open_regular, read_json
 
 LOGS = 32 << 20
-"""Bytes of a run's logs that are read for one check, about: the beginning and the end of each."""
+"""Bytes read from a run's logs for one check, about: the beginning and the end of each."""
 SECONDS = 5.0
-"""Processor time that a run's own pattern may take in all its logs."""
+"""Processor seconds for a run's own pattern in all its logs."""
 _LOSS_NAME = re.compile(r"(?i)(?:.*[_/])?loss\Z")
 _OTHERS_LOSS = re.compile(r"(?i)(?:val|test|eval|dev)")
 _PRINTED = re.compile(rf"(?i)(?<![a-z])loss[\"']?(?:\s+is)?\s*[:=]?\s*({NUMBER})(?![\w.])")
 
 
 class Loss(NamedTuple):
-    """One recorded loss of a rank."""
+    """A loss that a rank recorded."""
 
     step: int | None
-    """None when it was printed, for a line does not say so in a way that is known."""
+    """None for a printed loss: its line does not give the step in a known form."""
     value: float
     place: Callable[[], Evidence]
-    """Makes its evidence, which is seldom wanted: most losses only have to be looked at."""
+    """Creates its evidence. Most losses never need it."""
     of_training: bool = True
-    """False for one that a line calls a test's, a mean's or everybody's."""
+    """False for a loss labelled as a test's, a mean or one over all ranks."""
 
     @property
     def evidence(self) -> Evidence:
-        """Where it stands."""
+        """Its location."""
         return self.place()
 
 
 @dataclass
 class Split:
-    """Where a rank's time went behind the warm-up."""
+    """How a rank's time is split after the warm-up."""
 
     steps: int = 0
     seconds: float = 0.0
     phases: dict[str, float] = field(default_factory=dict)
     """Phase → seconds."""
     per_step: list[float] = field(default_factory=list)
-    """Seconds a step without communication, for each interval."""
+    """Seconds per step without communication, for each interval."""
 
     def share(self, phase: str) -> float | None:
-        """Return a phase's share of the time, None when the program does not tell it."""
+        """Return a phase's share of the time, None when the program does not record it."""
         return self.phases[phase] / self.seconds if phase in self.phases and self.seconds > 0 else None
 
 
@@ -69,7 +69,7 @@ _losses: WeakKeyDictionary[RunFacts, dict[int, list[Loss]]] = WeakKeyDictionary(
 
 
 def intervals(run: RunFacts, rank: int) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield (steps, line) for each interval of a rank's Meter; the steps are those since the line before."""
+    """Yield (steps since the previous line, line) for each interval of a rank's Meter."""
     before = 0
     for line in run.metrics.get(rank, ()):
         step = line.get("step")
@@ -80,7 +80,7 @@ def intervals(run: RunFacts, rank: int) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def split(run: RunFacts, rank: int) -> Split:
-    """Return where a rank's time went behind the warm-up; nothing in it when the program has no Meter."""
+    """Return how a rank's time is split after the warm-up; an empty split without a Meter."""
     times = Split()
     for steps, line in intervals(run, rank):
         seconds = number(line.get("seconds"))
@@ -97,7 +97,7 @@ def split(run: RunFacts, rank: int) -> Split:
 
 
 def losses(run: RunFacts) -> dict[int, list[Loss]]:
-    """Return each rank's losses in the order of time: those of the Meter, else those printed in the ranks' logs."""
+    """Return each rank's losses by time: those of the Meter, else those in the ranks' logs."""
     if run not in _losses:
         _losses[run] = _read_losses(run)
     return _losses[run]
@@ -117,7 +117,7 @@ def _read_losses(run: RunFacts) -> dict[int, list[Loss]]:
 
 
 def _metered(run: RunFacts, rank: int) -> Iterator[Loss]:
-    facts = proxy(run)  # what is kept for a run must not keep the run
+    facts = proxy(run)  # the cached losses must not keep the run alive
     for _, line in intervals(run, rank):
         name = _loss_name(tuple(line))
         value = number(line[name]) if name is not None else None
@@ -127,12 +127,12 @@ def _metered(run: RunFacts, rank: int) -> Iterator[Loss]:
 
 @lru_cache(maxsize=256)
 def _loss_name(names: tuple[str, ...]) -> str | None:
-    """Return the field that holds the training loss among those of a line; the lines of a Meter are alike."""
+    """Return the field with the training loss in a line; all lines of a Meter have the same fields."""
     return next((name for name in names if _LOSS_NAME.match(name) and not _OTHERS_LOSS.search(name)), None)
 
 
 def metered_evidence(run: RunFacts, rank: int, line: Mapping[str, Any]) -> Evidence:
-    """Return the place of a Meter's line; its line number is looked for by `placed`, when the place is told."""
+    """Return a Meter's line as evidence, without its line number: `placed` finds it when it is needed."""
     return Evidence(
         f"metrics/rank-{rank}.jsonl", None, json.dumps(line)[:500], rank, run.host_of.get(rank, ""),
         number(line.get("t")),
@@ -140,7 +140,7 @@ def metered_evidence(run: RunFacts, rank: int, line: Mapping[str, Any]) -> Evide
 
 
 def placed(run: RunFacts, evidence: Evidence) -> Evidence:
-    """Return the evidence of a Meter's line with its line number, others as they are: a log may be huge."""
+    """Return the evidence of a Meter's line with its line number; other evidence unchanged, as a log may be huge."""
     if not evidence.file.startswith("metrics/"):
         return evidence
     try:
@@ -161,7 +161,7 @@ def _own_pattern(record: RunRecord) -> re.Pattern[str] | None:
 
 
 def _compiled(pattern: str) -> re.Pattern[str] | None:
-    """Return a run's own pattern; None when it is none, or might search for ever."""
+    """Return a run's own pattern; None when it is invalid or could search forever."""
     try:
         endless = may_never_end(pattern) or (may_take_long(pattern) and not can_interrupt())
         return None if endless else re.compile(pattern)
@@ -170,7 +170,7 @@ def _compiled(pattern: str) -> re.Pattern[str] | None:
 
 
 def pattern_values(pattern: str, log: Path) -> list[float]:
-    """Return the finite numbers that a run's own pattern finds in a log, in their order; [] when it takes too long."""
+    """Return the finite numbers that a run's own pattern matches in a log, in order; [] when it takes too long."""
     compiled, limit = _compiled(pattern), SearchLimit(SECONDS)
     if compiled is None:
         return []
@@ -183,12 +183,12 @@ def pattern_values(pattern: str, log: Path) -> list[float]:
 
 
 def part(files: Sequence[Path]) -> int:
-    """Return how many bytes of each end are read when there are so many files."""
+    """Return how many bytes to read at each end of so many files."""
     return min(LOGS // 16, max(LOGS // 1024, LOGS // (2 * max(1, len(files)))))
 
 
 def _matches(pattern: re.Pattern[str], line: str, limit: SearchLimit) -> Sequence[re.Match[str]]:
-    """Return where a pattern stands in a line; nowhere once a pattern of the run's own took too long."""
+    """Return the matches of a pattern in a line; none once a pattern of the run has taken too long."""
     if pattern is _PRINTED:
         return list(pattern.finditer(line)) if "oss" in line.lower() else ()
     try:
@@ -210,7 +210,7 @@ def _printed(path: Path, most: int, pattern: re.Pattern[str], host: str, limit: 
 
 
 def both_ends(path: Path, most: int) -> Iterator[tuple[int | None, str]]:
-    """Yield (line number, line) of a log; of one above 2 × `most` bytes its first and last ones, these unnumbered."""
+    """Yield (line number, line) of a log; above 2 × `most` bytes only its ends, without numbers."""
     try:
         with open_regular(path) as stream:
             size = stream.seek(0, 2)
@@ -233,14 +233,14 @@ def _lines(block: bytes) -> Iterator[str]:
 
 
 def gpus(run: RunFacts, host: str) -> int:
-    """Return how many GPUs a host showed to the job, by telemetry, else by its environment; 0 when none was seen."""
+    """Return how many GPUs the job had on a host, by telemetry, else by its environment; 0 without any."""
     rows = run.gpu_rows.get(host)
     listed = run.environments.get(host, {}).get("gpus")
     return len(rows) if rows else len(listed) if isinstance(listed, list) else 0
 
 
 def telemetry_evidence(run: RunFacts, host: str) -> Evidence:
-    """Return the last line about a GPU in a host's telemetry as a place."""
+    """Return the last line about a GPU in a host's telemetry as evidence."""
     name = f"telemetry/{host}.csv"
     row: tuple[int | None, str] = (None, "")
     for position, line in both_ends(run.path / name, LOGS // 16):
@@ -249,16 +249,16 @@ def telemetry_evidence(run: RunFacts, host: str) -> Evidence:
 
 
 def devices(run: RunFacts) -> dict[int, str]:
-    """Return rank → what its loss lay on, as the Meter noted it: `cpu`, `cuda:0 <uuid>`, a framework's own words."""
+    """Return rank → device of its loss, as the Meter noted it: `cpu`, `cuda:0 <uuid>`, or a framework's own name."""
     return {
         rank: str(line["device"]) for rank, lines in run.metrics.items() for line in lines if line.get("device")
     }  # fmt: skip
 
 
 def samples_per_step(run: RunFacts) -> float | None:
-    """Return the samples (tokens, …) of a step over all processes, None when the program does not tell them.
+    """Return the samples (tokens, …) per step over all processes, None when the program does not record them.
 
-    The median of its lines behind the warm-up: the last one often ends with an epoch's smaller batch.
+    It is the median after the warm-up: the last line often ends with an epoch's smaller batch.
     """
     samples: dict[bool, list[float]] = {False: [], True: []}
     for steps, line in intervals(run, min(run.metrics, default=0)):
@@ -272,12 +272,12 @@ def samples_per_step(run: RunFacts) -> float | None:
 
 @lru_cache(maxsize=256)
 def _counted(names: tuple[str, ...]) -> str | None:
-    """Return the field that counts what a line is measured in: `samples` beside `samples_per_s`."""
+    """Return the field that counts the unit of a line: `samples` for `samples_per_s`."""
     return next((name[:-6] for name in names if name.endswith("_per_s") and name[:-6] in names), None)
 
 
 def succeeded(run: RunFacts) -> bool:
-    """Return whether a run is known to have ended well."""
+    """Return whether a run is known to have succeeded."""
     if run.status is not None:
         return run.status.state == "SUCCEEDED"
     sealed = read_json(run.path / "final.json")
@@ -285,7 +285,7 @@ def succeeded(run: RunFacts) -> bool:
 
 
 def smaller(run: RunFacts) -> RunFacts | None:
-    """Return the successful run of the same study with the fewest processes, when these are fewer than this run's."""
+    """Return the successful run of the same study with the fewest processes, if it has fewer than this run."""
     own, processes = run.record.study, run.record.processes
     if own is None or not processes:
         return None
@@ -303,6 +303,6 @@ def smaller(run: RunFacts) -> RunFacts | None:
 
 
 def mean(values: list[float]) -> float:
-    """Return the mean of the finite values, NaN for none."""
+    """Return the mean of the finite values, NaN without any."""
     finite = [value for value in values if math.isfinite(value)]
     return math.fsum(finite) / len(finite) if finite else math.nan

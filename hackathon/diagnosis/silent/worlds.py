@@ -1,4 +1,4 @@
-"""Silent failures of the group of ranks: they train each for itself, and the sum of their speeds looks like a curve."""
+"""Silent failures of the group of ranks: each rank trains alone, and their summed speed looks like scaling."""
 
 import re
 from collections.abc import Mapping
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from hackathon.programs.training.situation import TrainingSituation
 
 HEAD = 64 << 10
-"""Bytes at the beginning of a rank's log in which it says how large its world is."""
+"""Bytes at the beginning of a rank's log that may state the size of its world."""
 
 LOOKS, LONG = 5, 20
-"""Steps in which each rank must have been looked at: for its group, and for collectives, which may come seldom."""
+"""Steps in which the recorder of each rank must have looked: for its group; for collectives, which may be rare."""
 
 _WORLD = re.compile(
     r"(?i)(?<!parallel )(?<!local )(?<!local_)(?<!group )(?<!tp_)(?<!dp_)(?<!pp_)(?<!model )(?<!data )(?<!pipeline )"
@@ -38,12 +38,12 @@ _ALONE = re.compile(
 
 @fact("silent:several-worlds")
 def several_worlds(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit]:
-    """Every rank that says how large its world is says the same size, which is smaller than the run's."""
+    """Report ranks that all state the same world size, which is smaller than the run's."""
     processes = run.record.processes
     world_sizes: dict[int, set[int]] = {}
     for path in rank_files(run.path / "logs", ".log") if processes > 1 else ():
         text = _text(path, HEAD)
-        small = text.lower()  # looking for the words first: most logs have neither
+        small = text.lower()  # search for the words first: most logs have neither
         sizes = {int(size) for size in _WORLD.findall(text)} if "world" in small else set()
         if "rank" in small and _ALONE.search(text):
             sizes.add(1)
@@ -60,7 +60,7 @@ def several_worlds(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactH
 
 
 class Apart(NamedTuple):
-    """Ranks that do not work together, as their recorders saw."""
+    """Ranks that do not work together, according to their recorders."""
 
     kind: str
     """`no-group`, `small-world` or `no-collective`."""
@@ -68,15 +68,15 @@ class Apart(NamedTuple):
 
 
 def meets(run: RunFacts) -> bool:
-    """Return whether the recorders of all ranks saw one world of all processes, and collectives between the steps."""
+    """Return whether all ranks' recorders saw one world of all processes, and collectives between the steps."""
     ranks = run.recordings.values()
     return bool(ranks) and all(rank.world == run.record.processes and rank.collectives for rank in ranks)
 
 
 def apart(run: RunFacts) -> Apart | None:
-    """Return how the ranks train each for itself, when the recorders of all ranks saw it; None when that is not known.
+    """Return how the ranks train separately, according to the recorders of all ranks; None if unknown.
 
-    It is not known where a process has another way to exchange gradients than torch.distributed.
+    It is unknown if a process can exchange gradients without torch.distributed.
     """
     processes, ranks = run.record.processes, list(run.recordings.values())
     if processes < 2 or not ranks or any(rank.others or rank.looks < LOOKS for rank in ranks):
@@ -97,14 +97,14 @@ def apart(run: RunFacts) -> Apart | None:
 
 @fact("silent:recorded-apart")
 def recorded_apart(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit]:
-    """The recorders of all ranks saw that they exchange nothing."""
+    """Report ranks that exchange nothing, according to the recorders of all ranks."""
     observed = apart(run) if not failed(run) else None
     return [observed.hit] if observed is not None else []
 
 
 @fact("silent:no-group")
 def no_group(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit]:
-    """The program and all that it imports are there to read, and nothing of it can reach another process."""
+    """Report programs that, with everything they import, have no means to reach another process."""
     if run.record.processes < 2 or failed(run) or meets(run):
         return []
     start = start_of_run(run)
@@ -113,7 +113,7 @@ def no_group(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit]:
     (entry,) = start.files
     try:
         program = ProgramText.read(run.run.source(), entry)
-    except HackathonError:  # its record cannot be read any more
+    except HackathonError:  # its record can no longer be read
         return []
     if program is None or program.unknown:
         return []
@@ -123,7 +123,7 @@ def no_group(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit]:
 
 @fact("silent:not-averaged")
 def not_averaged(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit]:
-    """The text of the program says that its ranks train each for itself."""
+    """Report programs whose text shows that each rank trains alone."""
     if run.record.processes < 2 or failed(run):
         return []
     findings = by_text(run, ("fixed-world", "not-averaged", "around-wrapper"))[:1]
@@ -132,7 +132,7 @@ def not_averaged(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit
 
 @fact("silent:own-launcher")
 def own_launcher(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit]:
-    """Each process of the run starts a launcher that makes a world of its own, by the command or its script."""
+    """Report processes that each start a launcher with a world of its own, by the command or its script."""
     if run.record.processes < 2 or failed(run):
         return []
     launcher = start_of_run(run).own_launcher
@@ -144,7 +144,7 @@ def own_launcher(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit
 
 @fact("silent:own-ranks")
 def own_ranks(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit]:
-    """Each process of the run starts ranks of its own, which meet on the machine that they run on."""
+    """Report processes that each start ranks of their own, which meet only on their own machine."""
     if run.record.processes < 2 or failed(run):
         return []
     from hackathon.programs.training.situation import TrainingSituation
@@ -160,7 +160,7 @@ def own_ranks(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit]:
 
 @fact("silent:same-samples")
 def same_samples(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit]:
-    """The text of the program says that all ranks read the same samples."""
+    """Report programs whose text shows that all ranks read the same samples."""
     if run.record.processes < 2 or failed(run):
         return []
     findings = by_text(run, ("same-data", "same-stream"))[:1]
@@ -171,12 +171,12 @@ def same_samples(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit
 
 
 def place_of(evidence: Evidence) -> str:
-    """Return `train.py:12` of a place in a run's source."""
+    """Return `train.py:12` of evidence in a run's source."""
     return f"{evidence.file.removeprefix('source/')}:{evidence.line}"
 
 
 class ShownByText(NamedTuple):
-    """What the text of a run's program shows."""
+    """A finding in the text of a run's program."""
 
     rule: str
     message: str
@@ -184,7 +184,7 @@ class ShownByText(NamedTuple):
 
 
 def by_text(run: RunFacts, rules: tuple[str, ...], situation: "TrainingSituation | None" = None) -> list[ShownByText]:
-    """Return what the text of a run's program shows, for these rules about training programs."""
+    """Return the findings of these rules about training programs in the text of a run's program."""
     from hackathon.programs.training.files import told_by_text
 
     findings: list[ShownByText] = []
@@ -212,7 +212,7 @@ def _start_of_run(run: RunFacts) -> "CommandStart":
 
     try:
         return start_of(run.run.source(), run.record.command)
-    except HackathonError:  # its record cannot be read any more
+    except HackathonError:  # its record can no longer be read
         return CommandStart()
 
 
@@ -220,7 +220,7 @@ _starts: "WeakKeyDictionary[RunFacts, CommandStart]" = WeakKeyDictionary()
 
 
 def failed(run: RunFacts) -> bool:
-    """Return whether it surely did not succeed: then other things are wrong."""
+    """Return whether the run certainly did not succeed: other rules explain that."""
     return run.status is not None and run.status.state != states.SUCCEEDED
 
 

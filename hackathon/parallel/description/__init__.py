@@ -1,1 +1,1 @@
-"""What the operators of a user's model take and keep: from `model.py:build` to graph.json. Needs torch."""
+"""Times and memory of a model's operators: from `model.py:build` to graph.json. Needs torch."""

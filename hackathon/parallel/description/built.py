@@ -1,6 +1,6 @@
-"""What a user's function returns: a model, example inputs of one micro-batch and a loss, built on the meta device.
+"""The result of a user's function: a model, example inputs of one micro-batch and a loss, on the meta device.
 
-Runs the user's code, so only in the child process of `hackathon plan`.
+It runs the user's code, so only in the child process of `hackathon plan`.
 """
 
 import contextlib
@@ -69,7 +69,7 @@ class Built:
 
 @contextlib.contextmanager
 def quiet() -> Iterator[None]:
-    """Keep torch from printing whole graphs: what goes wrong is told in one line."""
+    """Keep torch from printing whole graphs: errors are reported in one line."""
     before = logging.root.manager.disable
     logging.disable(logging.CRITICAL)
     try:
@@ -83,7 +83,7 @@ def quiet() -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Capture:
-    """A model captured as the runtime does it, so that a plan names the same operators."""
+    """A model captured like in the runtime, so that a plan names the same operators."""
 
     built: Built
     skeleton: Skeleton
@@ -97,7 +97,7 @@ class Capture:
 
     @property
     def inputs(self) -> Inputs:
-        """What it was captured with."""
+        """The inputs of the capture."""
         return self.built.inputs
 
     @property
@@ -107,9 +107,9 @@ class Capture:
 
 
 def load(path: Path, name: str, more: Sequence[str] = ()) -> Callable[[], Any]:
-    """Return a function of a user's file, which is imported as Python does it for a program. Raises CaptureRefusal.
+    """Return a function of a user's file, which is imported like a program. Raises CaptureRefusal.
 
-    `more`: folders where modules are looked for after the file's own.
+    `more`: folders to search for modules after the file's own.
     """
     sys.path[:0] = [folder for folder in (str(path.parent), *more) if folder not in sys.path]
     module_name = path.stem if path.stem not in sys.modules and path.stem.isidentifier() else f"_model_{path.stem}"
@@ -131,7 +131,7 @@ def load(path: Path, name: str, more: Sequence[str] = ()) -> Callable[[], Any]:
 
 
 def build(function: Callable[[], Any], path: Path, device: str = "meta") -> Built:
-    """Return what the function builds on a device. Raises CaptureRefusal for what is no model with its inputs."""
+    """Return the function's result on a device. Raises CaptureRefusal unless that is a model with its inputs."""
     try:
         with torch.device(device):
             value = function()
@@ -161,7 +161,7 @@ def build(function: Callable[[], Any], path: Path, device: str = "meta") -> Buil
 
 
 def _takes_target(loss: Callable[..., Any]) -> bool:
-    """Return whether a loss wants a target beside the output."""
+    """Return whether a loss takes a target besides the output."""
     try:
         parameters = inspect.signature(loss.forward if isinstance(loss, nn.Module) else loss).parameters.values()
     except (TypeError, ValueError):

@@ -1,6 +1,6 @@
-"""A model that cannot be captured, described as a chain of modules that are run as they are.
+"""A model that cannot be captured, described as a chain of modules that run unchanged.
 
-It is built on the CPU, for code that looks at values cannot run without them.
+It is built on the CPU, because code that reads values needs them.
 """
 
 import copy
@@ -48,18 +48,18 @@ class _Apart(nn.Module):
 def _changes_its_input(module: nn.Module, value: tuple[Any, ...]) -> bool:
     inputs = with_facts(value, lambda fact: fact.made("cpu").detach())
     before = [(tensor, tensor._version) for tensor in tree_flatten(inputs)[0] if isinstance(tensor, torch.Tensor)]
-    with torch.enable_grad():  # a module may take gradients itself
+    with torch.enable_grad():  # a module may compute gradients itself
         module(*inputs)
     return any(tensor._version != version for tensor, version in before)
 
 
 def as_chain(built: Built) -> ModuleChain | None:
-    """Return a model as a chain of modules; None if it is none, or is called with anything but one argument."""
+    """Return a model as a chain of modules; None if it is not one, or is not called with exactly one argument."""
     return None if built.kwargs or len(built.args) != 1 else ModuleChain.of(built.model, built.loss)
 
 
 def with_numbers(built: Built) -> Built:
-    """Return a copy on the CPU that may be run; what is on the meta device gets made-up numbers."""
+    """Return a runnable copy on the CPU; tensors on the meta device get artificial numbers."""
     memo: dict[int, Any] = {}
 
     def number(tensor: torch.Tensor) -> torch.Tensor:
@@ -77,12 +77,12 @@ def with_numbers(built: Built) -> Built:
 
 
 class Chain:
-    """The modules of a chain with what each does and keeps."""
+    """The modules of a chain with their work and memory."""
 
     def __init__(self, built: Built, file: str = "?") -> None:
         """Run each module on the CPU, forward and backward. Raises CaptureRefusal naming the module that fails.
 
-        `file`: is named if no line of the user's is to blame.
+        `file`: is named if no line of the user's code is responsible.
         """
         chain = as_chain(built)
         if chain is None:
@@ -109,7 +109,7 @@ class Chain:
 
     @property
     def counts(self) -> list[int]:
-        """How often each occurs."""
+        """Number of occurrences of each."""
         return [1] * len(self.signatures)
 
     def graph(self, times: Times) -> dict[str, Any]:
@@ -135,14 +135,14 @@ class Chain:
                 gradient = float(sum(fact.bytes for fact in outputs if fact.gradient))
                 after = self.modules[number + 1][0]
                 edges.append({"from": name, "to": after, "bytes": size, "gradient_bytes": gradient})
-                if len(tree_flatten(signature.work.outputs)[0]) != len(outputs):  # something that is no tensor
+                if len(tree_flatten(signature.work.outputs)[0]) != len(outputs):  # one of them is not a tensor
                     glued.append([name, after])
         return {
             "schema_version": 1, "operators": rows, "edges": edges, "aliases": self._aliases(), "glued": glued,
         }  # fmt: skip
 
     def _sharing(self) -> list[list[str]]:
-        """Return the pairs that must not be parted: from the first to the last module that change one buffer."""
+        """Return the pairs that must not be separated: from the first to the last module that change one buffer."""
         positions: dict[int, list[int]] = {}
         for number, (_, module) in enumerate(self.modules):
             for buffer in module.buffers():
@@ -161,7 +161,7 @@ class Chain:
 
 
 def tree_map_facts(value: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return inputs with what is known of each tensor in its place."""
+    """Return inputs with each tensor replaced by its facts."""
     return tuple(fact_of(argument, False) if isinstance(argument, torch.Tensor) else argument for argument in value)
 
 

@@ -1,4 +1,4 @@
-"""A plan for exactly the processes of a training program: measured and chosen there."""
+"""A plan for exactly the processes of a training program, measured and chosen inside it."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -24,7 +24,7 @@ MEASURING, SEARCHING = 10.0, 5.0
 
 
 def micro_batches_of(samples: int, processes: int) -> int:
-    """Return how many micro-batches a step gets by default: the most, up to 4 a process, that divide the samples."""
+    """Return the default micro-batches per step: the most, up to 4 per process, that divide the samples."""
     return max(count for count in range(1, 4 * processes + 1) if samples % count == 0)
 
 
@@ -35,8 +35,8 @@ def plan_for_ranks(
 ) -> dict[str, Any]:  # fmt: skip
     """Return plan.json for all processes: rank 0 measures the operators and plans. All ranks call this.
 
-    `offload`: whether stages may keep parameters in main memory, if nothing else fits. `check`, `precision`,
-    `longest`: of the self-check. Raises RequestError on all ranks if no plan fits.
+    `offload`: whether stages may keep parameters in main memory, if nothing else fits. `check`, `precision`, `longest`:
+    of the self-check. Raises RequestError on all ranks if no plan fits.
     """
     inputs = batches.inputs_of(example, loss is not None)
     count = micro_batches or micro_batches_of(batches.samples_of(inputs), processes)
@@ -76,8 +76,8 @@ def plan_for_ranks(
 def best_of_all_ranks(request: PlanRequest, offload: bool) -> dict[str, Any]:
     """Return the fastest plan that uses each process.
 
-    The search may leave devices unused; then plans with the same replicas in every stage are compared. Raises
-    RequestError naming what is hardest to place if none fits in memory, or saying that there is no such plan.
+    The search may leave devices unused; then plans with the same replicas in every stage are compared. If none fits in
+    memory, raises RequestError naming the operator that is hardest to place, or saying that there is no such plan.
     """
     count = request.devices.count
     refusal: PlanResult | None = None
@@ -90,7 +90,7 @@ def best_of_all_ranks(request: PlanRequest, offload: bool) -> dict[str, Any]:
                 candidates.append((result.value, len(candidates), result))
         if candidates:
             return as_json(min(candidates)[2])
-    if refusal is None:  # a plan fits, but all of the processes cannot be used
+    if refusal is None:  # a plan fits, but not with all of the processes
         parts, micro_batches = len(Blocks(request.graph)), request.micro_batches
         raise RequestError("auto_parallel.unused_processes", count=count, parts=parts, micro_batches=micro_batches)
     raise no_plan_fits(as_json(refusal)["blocking"], request.devices)

@@ -1,8 +1,8 @@
-"""Seconds of operators: measured on the device at hand, or the roofline of a device that is not.
+"""Seconds of operators: measured on the available device, or the roofline of an unavailable one.
 
 Roofline (Williams, Waterman and Patterson 2009): a kernel takes the longer of its FLOP by the device's peak and its
-bytes by the bandwidth of the device's memory. Operators that are too large to measure get their roofline times what
-the measured ones of their kind took by theirs.
+bytes by the bandwidth of the device's memory. The time of operators that are too large to measure is their roofline,
+scaled by the measured ones of their kind.
 """
 
 import contextlib
@@ -20,25 +20,25 @@ from torch.utils._pytree import tree_flatten
 from hackathon.parallel.description.work import KernelWork, OperatorPasses, TensorFact, call, placed, with_facts
 
 SHORTEST = 0.004
-"""Seconds that a measurement lasts at least, so that the clock does not count."""
+"""Minimum seconds of a measurement, so that the clock does not matter."""
 RUNS = 5
 WORTH = 1e-4
-"""Seconds of roofline from which an operator tells how fast the device is; smaller ones measure their start."""
+"""Seconds of roofline from which an operator shows the device's speed; smaller ones measure their launch."""
 ROOM = 0.4
 """Share of the free memory that a measurement may take."""
 MEMINFO = Path("/proc/meminfo")
-"""Where Linux says how much of its memory programs can have."""
+"""Linux's report of the memory that is available to programs."""
 
 
 @dataclass(frozen=True)
 class DevicePeaks:
-    """What a device reaches: FLOP/s by precision, and bytes per second of its memory."""
+    """A device's peak rates: FLOP/s by precision, and bytes per second of its memory."""
 
     flops_per_s: Mapping[str, float]
     bytes_per_s: float
 
     def of(self, precision: str) -> float:
-        """Return the FLOP/s of a precision; of one that is not known, those of the next wider one, else of any."""
+        """Return the FLOP/s of a precision; if unknown, those of the next wider one, else of any."""
         widening = {"fp16": ("fp16", "bf16", "fp32"), "bf16": ("bf16", "fp16", "fp32"), "fp64": ("fp64", "fp32")}
         for candidate in widening.get(precision, ("fp32",)):
             if candidate in self.flops_per_s:
@@ -53,7 +53,7 @@ def roofline(kernels: Iterable[KernelWork], peaks: DevicePeaks) -> float:
 
 @dataclass(frozen=True)
 class Signature:
-    """An operator with the shapes of its inputs: what takes the same time wherever it stands in the model."""
+    """An operator with the shapes of its inputs: its time is the same anywhere in the model."""
 
     target: Any
     args: Any
@@ -63,7 +63,7 @@ class Signature:
 
     @property
     def bytes(self) -> float:
-        """The bytes of inputs, outputs and what lies between, both ways."""
+        """The bytes of inputs, outputs and intermediate tensors, both ways."""
         facts = tree_flatten((self.args, self.kwargs, self.work.outputs))[0]
         tensors = sum(fact.bytes for fact in facts if isinstance(fact, TensorFact))
         return 2 * tensors + self.work.kept_inside + self.work.workspace
@@ -71,7 +71,7 @@ class Signature:
 
 @dataclass(frozen=True)
 class Times:
-    """Seconds of each signature in a forward and a backward pass, and how they came about."""
+    """Seconds of each signature in a forward and a backward pass, and their origin."""
 
     seconds: Sequence[tuple[float, float]]
     basis: Mapping[str, Any]
@@ -90,8 +90,8 @@ def times_of(
 ) -> Times:  # fmt: skip
     """Return the times of signatures that occur `counts` times in the model.
 
-    `device`: where to measure for about so many `seconds`; None: the roofline alone. `measure`: runs the whole model
-    on a device if it fits there and its estimated seconds are given; what it takes then scales the operators' times.
+    `device`: where to measure for about so many `seconds`; None: only the roofline. `measure`: runs the whole model on
+    a device if it fits there, with its estimated seconds; the operators' times are scaled to the measured total.
     """
     rough = estimated(signatures, peaks)
     basis: dict[str, Any] = {
@@ -103,7 +103,7 @@ def times_of(
     end = time.monotonic() + seconds
     free = free_memory(device)
     timings: dict[int, tuple[float, float]] = {}
-    # what takes most of a step comes first, so that the budget ends among what hardly matters
+    # start with the largest part of a step, so that the budget ends among unimportant operators
     for number in sorted(range(len(signatures)), key=lambda index: -counts[index] * sum(rough[index])):
         signature = signatures[number]
         if not signature.work.forward and not signature.work.backward:
@@ -114,7 +114,7 @@ def times_of(
             continue
         try:
             timings[number] = timed(signature, device)
-        except Exception:  # inputs that it does not take, such as an index that must not be 0: its roofline remains
+        except Exception:  # inputs that it does not accept, such as an index that must not be 0: use its roofline
             continue
     factors = _factors(signatures, rough, timings)
     result = [
@@ -137,7 +137,7 @@ def _kind(kernels: Sequence[KernelWork]) -> str:
 def _factors(
     signatures: Sequence[Signature], rough: Sequence[tuple[float, float]], timings: Mapping[int, tuple[float, float]]
 ) -> dict[str, float]:
-    """Return measured by roofline, of products of matrices and of the rest; 1 where nothing large was measured."""
+    """Return measured by roofline, of matrix products and of the rest; 1 if nothing large was measured."""
     sums: dict[str, list[float]] = {"products": [0.0, 0.0], "other": [0.0, 0.0]}
     for number, pair in timings.items():
         work = signatures[number].work
@@ -204,13 +204,13 @@ def fastest_of(work: Callable[[], Any], device: str) -> float:
 
 
 def synchronize(device: str) -> None:
-    """Wait for what was started on a GPU."""
+    """Wait for the work started on a GPU."""
     if device.startswith("cuda"):
         torch.cuda.synchronize()
 
 
 def free_memory(device: str) -> float:
-    """Return the bytes that programs can still have on a device; in main memory also those that only cache files."""
+    """Return the bytes that are still available on a device; in main memory including the file cache."""
     if device.startswith("cuda"):
         return float(torch.cuda.mem_get_info()[0])
     with contextlib.suppress(OSError):

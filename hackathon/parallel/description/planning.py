@@ -1,4 +1,4 @@
-"""A plan made in the training program: its model is captured and its operators measured on the device at hand."""
+"""Plan inside the training program: capture its model and measure its operators on the available device."""
 
 import os
 import time
@@ -27,7 +27,7 @@ from hackathon.parallel.plan.request import PlanRequest, impossible
 from hackathon.text.errors import RequestError
 
 ROUGH = {"cuda": DevicePeaks({"fp32": 1e13}, 1e12), "cpu": DevicePeaks({"fp32": 5e10}, 1e10)}
-"""Peaks that order the measurements; what measured operators take corrects them for those that are too large."""
+"""Peaks for ordering the measurements; for operators too large to measure, measured ones correct them."""
 PIECE = 4 * 2**20
 """Bytes of a message that bandwidth is measured with."""
 REPEATS = 5
@@ -51,7 +51,7 @@ def plan_here(
     """Return plan.json for a model, with so many replicas of each stage. One process calls this.
 
     `example`: the batch of a step. `recompute`, `offload`: never, auto, all. `seconds`: about how long to measure.
-    `check`: whether the captured graph is compared with the model; `check` of the plan says how that ended. Raises
+    `check`: whether the captured graph is compared with the model; `check` of the plan has the result. Raises
     RequestError if no plan fits, naming the operator that is hardest to place, or if the replicas need more devices or
     micro-batches than there are.
     """
@@ -73,14 +73,14 @@ def plan_here(
 
 
 def no_plan_fits(blocking: Mapping[str, Any], devices: Devices) -> RequestError:
-    """Return the refusal that names the operator which is hardest to place; `blocking`: as in plan.json."""
+    """Return the error naming the operator that is hardest to place; `blocking`: as in plan.json."""
     needed, memory = (f"{size / 1e9:.3g}" for size in (blocking["bytes"], devices.memory))
     return RequestError("auto_parallel.no_plan_fits", operator=blocking["operator"], needed=needed, memory=memory)
 
 
 @dataclass(frozen=True)
 class GraphHere:
-    """The graph of a model at hand, and whether it is one of modules: those run as they are."""
+    """The graph of an available model, and whether it consists of unchanged modules."""
 
     graph: Graph
     of_modules: bool
@@ -88,7 +88,7 @@ class GraphHere:
 
     @property
     def about(self) -> dict[str, Any]:
-        """What a plan says of the self-check."""
+        """The plan's entry about the self-check."""
         return {} if self.check is None else {"check": self.check.as_json()}
 
 
@@ -99,8 +99,8 @@ def graph_here(
     """Return the graph of a model with inputs of one micro-batch, measured on a device for about so many `seconds`.
 
     A model that cannot be captured is described by its modules if it is a chain of them: copies are measured on the
-    CPU. So is one whose graph does not train as the model does (`check`: see `self_check`). Raises RequestError with
-    module, file and line for any other. The program's random numbers stay as they are.
+    CPU. So is one whose graph does not train like the model (`check`: see `self_check`). Raises RequestError with
+    module, file and line for any other. The program's random state is preserved.
     """
     built = Built(model, *inputs[:2], loss, inputs[2])
     with seeds.programs_numbers_kept():
@@ -132,10 +132,10 @@ def measured_modules(
     outline: Built, numbers: Callable[[], Built], why: CaptureRefusal, peaks: DevicePeaks, device: str | None,
     seconds: float, file: str = "?",
 ) -> tuple[dict[str, Any], dict[str, Any]]:  # fmt: skip
-    """Return graph.json of the modules of a chain, and how its times came about.
+    """Return graph.json of the modules of a chain, and the origin of its times.
 
-    `outline`: a chain, which may be on the meta device; `numbers` makes the one that runs, on the CPU; `why`: the
-    reason why it was not captured. Raises CaptureRefusal for one that does not fit in memory or whose modules fail.
+    `outline`: a chain, possibly on the meta device; `numbers` creates the one that runs, on the CPU; `why`: the reason
+    why it was not captured. Raises CaptureRefusal for one that does not fit in memory or whose modules fail.
     """
     if 4 * state_bytes(outline.model) > ROOM * free_memory("cpu"):
         raise CaptureRefusal("capture.chain_too_large", **why.reason)
@@ -154,7 +154,7 @@ def measured_modules(
 def measured_graph(
     captured: Captured, peaks: DevicePeaks, device: str | None, seconds: float
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return graph.json of a captured model, and how its times came about.
+    """Return graph.json of a captured model, and the origin of its times.
 
     `device`: where to measure, for about so many `seconds`; None: only estimated from `peaks`.
     """
@@ -178,7 +178,7 @@ def memory_of(device: torch.device, processes_of_node: int) -> float:
 def link_of_ranks(device: torch.device) -> RankLink:
     """Measure how fast the first and the last rank talk to each other, and a device to its host. All ranks call this.
 
-    One rank alone sends nothing: its bandwidth is that to its host.
+    All ranks call this. A single rank sends nothing: its bandwidth is that to its host.
     """
     host = _host_bandwidth(device)
     if not dist.is_initialized() or dist.get_world_size() == 1:

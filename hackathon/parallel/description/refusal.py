@@ -1,4 +1,4 @@
-"""Why a model cannot be planned: the module, the file and the line, with torch's own words shortened."""
+"""Why a model cannot be planned: the module, the file and the line, with torch's message shortened."""
 
 import sysconfig
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ _LONGEST = 160
 
 
 class CaptureRefusal(Exception):
-    """A reason for the person who asked: an id of the catalogue and the values in it."""
+    """A reason for the user: an id of the catalogue and its values."""
 
     def __init__(self, identifier: str, **values: str) -> None:
         super().__init__(identifier)
@@ -31,7 +31,7 @@ class CaptureRefusal(Exception):
 
 
 def shortened(error: BaseException) -> str:
-    """Return an error's kind and the first line of what it says."""
+    """Return an error's type and the first line of its message."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     words = lines[0] if lines else ""
     words = words if len(words) <= _LONGEST else f"{words[: _LONGEST - 1]}…"
@@ -39,7 +39,7 @@ def shortened(error: BaseException) -> str:
 
 
 def frame_of(error: BaseException) -> tuple[str, int] | None:
-    """Return file and line of the innermost code that is neither Python's, nor torch's, nor the toolkit's."""
+    """Return file and line of the innermost code outside Python, torch and the toolkit."""
     position = None
     for frame, line in _frames(error):
         if is_foreign(frame.f_code.co_filename):
@@ -48,7 +48,7 @@ def frame_of(error: BaseException) -> tuple[str, int] | None:
 
 
 def module_of(error: BaseException, model: nn.Module, root: str = "") -> str:
-    """Return the dotted path of the innermost module whose `forward` an error comes from, its class behind it.
+    """Return the dotted path of the innermost module whose `forward` raised an error, followed by its class.
 
     `root`: the path of `model`, if it is part of another one.
     """
@@ -60,16 +60,17 @@ def module_of(error: BaseException, model: nn.Module, root: str = "") -> str:
             continue
         copied = getattr(inside, "model", None)
         if type(inside).__module__.startswith("hackathon.") and isinstance(copied, nn.Module):
-            names |= {id(module): name for name, module in copied.named_modules()}  # the wrapper of what is captured
+            names |= {id(module): name for name, module in copied.named_modules()}  # the wrapper of the captured model
         if id(inside) in names and is_foreign(frame.f_code.co_filename):
             owner = inside
     return titled(".".join(part for part in (root, names[id(owner)]) if part), owner)
 
 
 def refusal_of(error: BaseException, model: nn.Module, file: str = "?", root: str = "") -> CaptureRefusal:
-    """Return why a model cannot be captured: the refusal that an error is, or its place and words.
+    """Return why a model cannot be captured: the refusal that an error is, or its location and message.
 
-    `file`: where no line of the user's is to blame. `root`: the path of `model`, if it is part of another one.
+    `file`: used if no line of the user's code is responsible. `root`: the path of `model`, if it is part of another
+    one.
     """
     if isinstance(error, CaptureRefusal):
         return error
@@ -82,7 +83,7 @@ def refusal_of(error: BaseException, model: nn.Module, file: str = "?", root: st
 def refuse_hooks(model: nn.Module) -> None:
     """Refuse a model with hooks, as the runtime does: a captured graph does not call them.
 
-    Hugging Face's gradient checkpointing, which comes with a hook, is refused by its own name.
+    Hugging Face's gradient checkpointing, which uses a hook, is refused by its own name.
     """
     for name, module in model.named_modules():
         if getattr(module, "gradient_checkpointing", None) is True and hasattr(module, "_gradient_checkpointing_func"):
@@ -104,7 +105,7 @@ def refuse_hooks(model: nn.Module) -> None:
 
 
 def is_foreign(file: str) -> bool:
-    """Return whether code is neither Python's, nor torch's, nor the toolkit's."""
+    """Return whether code is outside Python, torch and the toolkit."""
     if not file or file.startswith("<"):
         return False
     path = str(Path(file).resolve())
@@ -114,7 +115,7 @@ def is_foreign(file: str) -> bool:
 
 
 def _function(hook: Any) -> Any:
-    """Return the function behind a bound method, a partial or a callable object."""
+    """Return the function of a bound method, a partial or a callable object."""
     while hasattr(hook, "func"):
         hook = hook.func
     hook = getattr(hook, "__func__", hook)
@@ -122,12 +123,12 @@ def _function(hook: Any) -> Any:
 
 
 def titled(name: str, module: nn.Module) -> str:
-    """Return the path of a module with its class behind it."""
+    """Return the path of a module followed by its class."""
     return f"{name or 'model'} ({type(module).__name__})"
 
 
 def _frames(error: BaseException) -> Iterator[tuple[FrameType, int]]:
-    """Yield (frame, line) from the outside to the inside, of an error and of those that it came from."""
+    """Yield (frame, line) from the outside to the inside, of an error and of its causes."""
     chain: list[BaseException] = []
     cause: BaseException | None = error
     while cause is not None and cause not in chain:

@@ -1,4 +1,4 @@
-"""A captured model as graph.json: operators with times and bytes, tensors between them, shared parameters, glue."""
+"""Convert a captured model to graph.json: operators with times and bytes, tensors, shared parameters, glue."""
 
 import operator
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,17 +18,17 @@ _EMPTY = OperatorPasses((), (), None, (), (), (), 0.0, 0.0)
 _RECURRENT = ("aten.lstm.", "aten.gru.", "aten.rnn_tanh.", "aten.rnn_relu.")
 """Operators whose library decides at run time how much it keeps."""
 _RUN_AT_MOST = 1e9
-"""Bytes up to which they really run to see it."""
+"""Bytes up to which they really run to measure it."""
 ATTENTION = torch.ops.aten.scaled_dot_product_attention.default
 
 
 @dataclass(frozen=True)
 class HeldTensor:
-    """A tensor on its way through the graph: what is known of it, and the memory that it lies in."""
+    """A tensor in the graph: its facts, and its memory."""
 
     fact: TensorFact
     root: tuple[str, int]
-    """("operator", number), ("input", number) or ("parameter", identity), with the number of the output behind it."""
+    """("operator", number), ("input", number) or ("parameter", identity), followed by the number of the output."""
     size: float
     """Bytes of that memory."""
 
@@ -40,7 +40,7 @@ class OperatorRow:
     name: str
     module: str
     signature: int | None
-    """Its number in `Walk.signatures`; None: it does nothing that takes time."""
+    """Its number in `Walk.signatures`; None: it takes no time."""
     output: float
     """Bytes of its tensors."""
     gradient: float
@@ -50,10 +50,10 @@ class OperatorRow:
 
 
 class Walk:
-    """Goes through a captured graph once, without running it, and finds what each operator does and keeps."""
+    """Visits a captured graph once, without running it, and finds each operator's work and memory."""
 
     def __init__(self, captured: Captured, *, flash: bool = False) -> None:
-        """`flash`: attention keeps no matrix of weights even with dropout, as GPUs do and CPUs do not."""
+        """`flash`: attention keeps no matrix of weights even with dropout, as on GPUs but not on CPUs."""
         self.captured, self.flash = captured, flash
         self.module = captured.train.module
         self.entries: list[OperatorRow] = []
@@ -61,9 +61,9 @@ class Walk:
         self.signatures: list[Signature] = []
         self.counts: list[int] = []
         self.unseen: list[str] = []
-        """Operators that cannot run on fake tensors: their inputs and outputs are all that is known."""
+        """Operators that cannot run on fake tensors: only their inputs and outputs are known."""
         self.tensors: dict[fx.Node, Any] = {}
-        """Node of a parameter or buffer → it."""
+        """Node of a parameter or buffer → the tensor."""
         self._known: dict[Any, tuple[int | None, OperatorPasses]] = {}
         self._values: dict[fx.Node, Any] = {}
         self._kept: set[tuple[str, int]] = set()
@@ -122,7 +122,7 @@ class Walk:
             self._keep(saved, entry)
 
     def _keep(self, tensor: HeldTensor, reader: OperatorRow) -> None:
-        """Count memory that is kept once: with the operator that made it, or the first that keeps an input."""
+        """Count memory that is kept once: for the operator that created it, or the first that keeps an input."""
         kind, number = tensor.root
         if kind == "parameter" or tensor.root in self._kept:
             return
@@ -153,7 +153,7 @@ class Walk:
         real = str(node.target).startswith(_RECURRENT)
         real = real and sum(fact.bytes for fact in facts_in((args, kwargs))) <= _RUN_AT_MOST
         work = None
-        for device in ("cpu", "meta"):  # a part of the model may make tensors where it was captured
+        for device in ("cpu", "meta"):  # a part of the model may create tensors on the device of the capture
             with suppress(Exception):
                 work = look(node.target, args, kwargs, grad=self._grad, device=device, real=real and device == "cpu")
                 break
@@ -186,7 +186,7 @@ class Walk:
         }  # fmt: skip
 
     def _place(self, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Put parameters and buffers to the operators that read them; return those that several operators share."""
+        """Assign parameters and buffers to the operators that read them; return those that several operators share."""
         readers: dict[str, set[int]] = {}
         tensors: dict[str, torch.Tensor] = {}
         for node, tensor in self.tensors.items():

@@ -1,4 +1,4 @@
-"""Runs a whole captured model a few times, with made-up parameters and inputs: what all operators take together."""
+"""Run a whole captured model a few times, with artificial parameters and inputs, to time all operators together."""
 
 import time
 from typing import Any
@@ -14,10 +14,10 @@ from hackathon.parallel.live.split import split
 
 
 def whole_times(traced: Traced, needs: float, device: str, free: float) -> tuple[float, float] | None:
-    """Return the seconds of the forward and backward pass of a captured model; None where it does not fit or run.
+    """Return the seconds of the forward and backward pass of a captured model; None when it does not fit or run.
 
-    It runs as one stage of the runtime. `needs`: bytes of parameters, gradients and what is kept; `free`: bytes of
-    memory that are free.
+    It runs as one stage of the runtime. `needs`: bytes of parameters, gradients and kept tensors; `free`: free bytes of
+    memory.
     """
     if needs > ROOM * free:
         return None
@@ -40,13 +40,13 @@ def whole_times(traced: Traced, needs: float, device: str, free: float) -> tuple
             torch.autograd.grad(loss, parameters, [torch.ones_like(output) for output in loss], allow_unused=True)
             synchronize(device)
             backward.append(time.perf_counter() - begin)
-    except Exception:  # made-up inputs that this model does not take; the operators' own times remain
+    except Exception:  # artificial inputs that this model does not accept; the operators' own times remain
         return None
     return min(forward[1:]), min(backward[1:])
 
 
 def _filled(module: nn.Module, device: str) -> list[torch.Tensor]:
-    """Put numbers on a device in the place of each tensor of a stage; return those that gradients are made for."""
+    """Replace each tensor of a stage by numbers on a device; return those that get gradients."""
     replacements: dict[int, Any] = {}
     for inside in module.modules():
         for registry in (inside._parameters, inside._buffers):

@@ -1,7 +1,7 @@
-"""What one operator does in a pass: kernels with their FLOP and bytes, and what it keeps for the backward pass.
+"""The work of one operator in a pass: kernels with their FLOP and bytes, and memory kept for the backward pass.
 
 The operator runs on fake tensors, which have shapes and no data, so neither time nor memory is needed: a layer of a
-model of 1 T parameters costs as much as a small one. Operators with equal inputs are looked at once.
+model of 1 T parameters costs as much as a small one. Operators with equal inputs are analysed once.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -19,9 +19,9 @@ PRECISIONS = {torch.float32: "fp32", torch.bfloat16: "bf16", torch.float16: "fp1
 _Mode: Any = TorchDispatchMode
 _COUNTER: Any = flop_counter
 _FREE = ("empty", "empty_like", "empty_strided", "new_empty", "detach", "lift_fresh", "scalar_tensor")
-"""Operators that move no data though their output is new."""
+"""Operators that move no data although their output is new."""
 _LOOK_UPS = ("embedding", "gather", "index_select", "index")
-"""Operators that read of their first input only what they return."""
+"""Operators that read only the returned part of their first input."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class KernelWork:
 
 @dataclass(frozen=True)
 class TensorFact:
-    """What is known of a tensor before anything runs."""
+    """The facts about a tensor before anything runs."""
 
     shape: tuple[int, ...]
     stride: tuple[int, ...]
@@ -64,7 +64,7 @@ class TensorFact:
 
 
 def fact_of(tensor: torch.Tensor, gradient: bool | None = None) -> TensorFact:
-    """Return what is known of a tensor; with `gradient`: as if that were so."""
+    """Return the facts about a tensor; `gradient` overrides its own."""
     return TensorFact(
         tuple(int(number) for number in tensor.shape), tuple(int(number) for number in tensor.stride()), tensor.dtype,
         bool(tensor.requires_grad) if gradient is None else gradient,
@@ -73,29 +73,29 @@ def fact_of(tensor: torch.Tensor, gradient: bool | None = None) -> TensorFact:
 
 @dataclass(frozen=True)
 class OperatorPasses:
-    """What an operator does in both passes; positions count the tensors among its inputs or outputs."""
+    """An operator's work in both passes; positions count the tensors among its inputs or outputs."""
 
     forward: tuple[KernelWork, ...]
     backward: tuple[KernelWork, ...]
     outputs: Any
-    """A `TensorFact` in the place of each tensor that it returns."""
+    """A `TensorFact` for each tensor that it returns."""
     same: tuple[int | None, ...]
     """Per output: the input whose memory it shares."""
     kept_inputs: tuple[int, ...]
     kept_outputs: tuple[int, ...]
     kept_inside: float
-    """Bytes that the operator keeps for its backward pass beside its inputs and outputs."""
+    """Bytes that the operator keeps for its backward pass besides its inputs and outputs."""
     workspace: float
-    """Bytes that it needs at its peak beside what stays: temporaries, and gradients on their way."""
+    """Peak bytes besides those that remain: temporaries, and gradients on their way."""
 
 
 def with_facts(inputs: Any, make: Callable[[TensorFact], Any]) -> Any:
-    """Return arguments with a tensor (or whatever `make` returns) in the place of each `TensorFact`."""
+    """Return arguments with each `TensorFact` replaced by a tensor (or the result of `make`)."""
     return tree_map_only(TensorFact, make, inputs)
 
 
 def placed(value: Any, device: str) -> Any:
-    """Return arguments in which every device that the model names is this one."""
+    """Return arguments with every device of the model replaced by this one."""
     return tree_map_only(torch.device, lambda _: torch.device(device), value)
 
 
@@ -105,7 +105,7 @@ def facts_in(value: Any) -> list[TensorFact]:
 
 
 def call(target: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-    """Run an operator; one that changes its inputs gets copies, for parameters must not be changed in place."""
+    """Run an operator; one that changes its inputs gets copies, because parameters must not change in place."""
     if mutates(target):
         args, kwargs = tree_map_only(torch.Tensor, lambda tensor: tensor.clone(), (args, kwargs))
     return target(*args, **kwargs)
@@ -121,10 +121,10 @@ def look(
     target: Any, args: Any, kwargs: Any, *, grad: bool = True, device: str = "cpu", real: bool = False,
     parameters: Sequence[torch.Tensor] = (),
 ) -> OperatorPasses:  # fmt: skip
-    """Return what an operator does with inputs like those. Raises what the operator raises on fake tensors.
+    """Return an operator's work for inputs like these. Raises the operator's error on fake tensors.
 
-    `args`, `kwargs`: a `TensorFact` in the place of each tensor. `grad`: whether autograd is on there. `real`: on the
-    CPU with data, for a module with these `parameters`.
+    `args`, `kwargs`: a `TensorFact` for each tensor. `grad`: whether autograd is on there. `real`: on the CPU with
+    data, for a module with these `parameters`.
     """
     with nullcontext() if real else FakeTensorMode(allow_non_fake_inputs=True), torch.set_grad_enabled(grad):
         made_args, made_kwargs = with_facts(placed((args, kwargs), device), lambda fact: fact.made(device))
@@ -179,17 +179,17 @@ def look(
 
 
 class _Kernels(_Mode):  # type: ignore[misc]
-    """Takes down what runs below autograd."""
+    """Records the kernels below autograd."""
 
     def __init__(self, tensors: Iterable[torch.Tensor]) -> None:
         super().__init__()
         self.kernels: list[KernelWork] = []
         self.names: list[str] = []
         self.made: dict[int, float] = {}
-        """Storage → bytes, of memory that was taken."""
+        """Storage → bytes, of allocated memory."""
         self.copies: dict[int, int] = {}
         """Storage of a clone → that of its origin."""
-        self._held = [*tensors]  # so that no storage is taken for another one
+        self._held = [*tensors]  # keep the tensors alive, so that no storage address is reused
         self._known = {_storage(tensor) for tensor in self._held}
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -220,7 +220,7 @@ class _Kernels(_Mode):  # type: ignore[misc]
 
 
 def _flops(func: Any, args: Any, kwargs: Mapping[str, Any], result: Any) -> float:
-    """Return the floating-point operations of matrix products and convolutions; other kernels wait for memory."""
+    """Return the floating-point operations of matrix products and convolutions; other kernels are memory-bound."""
     count = _COUNTER.flop_registry.get(func.overloadpacket)
     name = func.overloadpacket.__name__
     if count is not None:
@@ -261,5 +261,5 @@ def _size(tensor: torch.Tensor) -> float:
 
 
 def _touched(tensor: torch.Tensor) -> float:
-    """Return the bytes of the elements; of one that is repeated (expanded) those that exist."""
+    """Return the bytes of the elements; of an expanded tensor those that exist."""
     return float(min(tensor.numel() * tensor.dtype.itemsize, tensor.untyped_storage().nbytes()))

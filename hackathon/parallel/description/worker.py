@@ -1,6 +1,6 @@
-"""The child process of `hackathon plan model.py:build`: the only place where the user's code runs.
+"""The child process of `hackathon plan model.py:build`: the only process that runs the user's code.
 
-It gets one JSON object, and writes graph.json and an answer into a folder of its parent's.
+It receives one JSON object, and writes graph.json and an answer into a folder of its parent's.
 """
 
 import importlib.util
@@ -14,13 +14,13 @@ from typing import Any
 
 MOST_FILES = 2000
 OF_SHELLS = {"_", "SHLVL", "PWD", "OLDPWD"}
-"""Variables that shells change from command to command; the folder itself is part of what a graph is kept for."""
+"""Variables that shells change with every command; the folder itself is part of a graph's cache key."""
 
 
 class VariablesRead:
-    """Names of environment variables that were looked up, so that a later call sees whether one has changed.
+    """Names of environment variables that were looked up, so that a later call can detect changes.
 
-    What libraries in C look up is not noticed.
+    Look-ups by C libraries are not noticed.
     """
 
     def __init__(self) -> None:
@@ -46,7 +46,7 @@ class VariablesRead:
 
 
 class FilesRead:
-    """Files of the user that were opened for reading or imported, so that a later call sees whether one has changed."""
+    """The user's files that were opened for reading or imported, so that a later call can detect changes."""
 
     def __init__(self) -> None:
         self._opened: set[str] = set()
@@ -55,7 +55,7 @@ class FilesRead:
         self._apart = tuple({str(Path(sysconfig.get_path(scheme)).resolve()) + "/" for scheme in names})
         self._apart += (str(Path(__file__).resolve().parents[2]) + "/", "/proc/", "/sys/", "/dev/", "/etc/", "/usr/")
         library = Path(sysconfig.get_path("stdlib")).resolve()
-        # where Python looks first, and which hardly any installation has
+        # Python searches these first, but hardly any installation has them
         self._apart += (str(library.parent / f"python{sys.version_info[0]}{sys.version_info[1]}.zip"),)
         sys.addaudithook(self._hook)
 
@@ -69,12 +69,12 @@ class FilesRead:
             paths.add(os.path.join(os.getcwd(), name))  # noqa: PTH109, PTH118 - called for each open()
 
     def found(self) -> list[str]:
-        """Return their paths: sources of modules, and files that were read or looked for where none was.
+        """Return their paths: sources of modules, and files that were read or were missing.
 
-        Compiled modules count by their sources. Temporary files, which this process made and removed, do not count.
+        Compiled modules count by their sources. Temporary files, which this process created and removed, do not count.
         """
         sources = [str(getattr(module, "__file__", None) or "") for module in list(sys.modules.values())]
-        # torch gives modules that it makes itself a name without a folder
+        # torch gives its generated modules a name without a folder
         sources = [source for source in sources if Path(source).is_absolute() or Path(source).is_file()]
         removed = {path for path in self._created if not Path(path).exists()}
         paths = {os.path.realpath(path) for path in (*(self._opened - removed), *sources)}
@@ -85,7 +85,7 @@ class FilesRead:
 
 
 def packages() -> list[str]:
-    """Return a file of each installed package that was imported; another version of it has another one."""
+    """Return a file of each imported installed package; another version has another one."""
     files = set()
     for name, module in list(sys.modules.items()):
         file = getattr(module, "__file__", None)
@@ -98,7 +98,7 @@ def packages() -> list[str]:
 
 
 def main(request: Mapping[str, Any]) -> None:
-    """Answer a request: `answer.json` beside `graph.json` in `folder`."""
+    """Answer a request: `answer.json` next to `graph.json` in `folder`."""
     folder = Path(request["folder"])
     files = FilesRead()
     variables: list[str] = []
@@ -109,7 +109,7 @@ def main(request: Mapping[str, Any]) -> None:
     else:
         from hackathon.parallel.description.refusal import CaptureRefusal
 
-        read = VariablesRead()  # what torch has looked up by now is no choice of the user's program
+        read = VariablesRead()  # torch's look-ups so far are not choices of the user's program
         try:
             graph, about = captured(request)
         except CaptureRefusal as error:
@@ -125,7 +125,7 @@ def main(request: Mapping[str, Any]) -> None:
 
 
 def captured(request: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return graph.json and what there is to say about it. Raises CaptureRefusal."""
+    """Return graph.json and its answer. Raises CaptureRefusal."""
     import torch
 
     from hackathon.parallel.description.built import build, load, quiet
@@ -177,7 +177,7 @@ def _of_operators(
 def _of_modules(function: Any, request: Mapping[str, Any], why: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return a graph of the modules of a chain, for a model that cannot be captured for the reason `why`.
 
-    Raises `why`, a CaptureRefusal, for a model that is no chain.
+    Raises `why`, a CaptureRefusal, for a model that is not a chain.
     """
     from hackathon.parallel.description.built import build
     from hackathon.parallel.description.children import as_chain
@@ -197,7 +197,7 @@ def _of_modules(function: Any, request: Mapping[str, Any], why: Any) -> tuple[di
 
 
 def _with_numbers(function: Any, request: Mapping[str, Any]) -> Any:
-    """Return what the function builds on the CPU."""
+    """Return the function's result on the CPU."""
     from hackathon.parallel.description.built import build
 
     built = build(function, Path(request["path"]), "cpu")
@@ -214,7 +214,7 @@ def _device(request: Mapping[str, Any]) -> tuple[str | None, Any]:
         return None, DevicePeaks(request["peaks"]["flops_per_s"], float(request["peaks"]["bytes_per_s"]))
     device = "cuda" if torch.cuda.is_available() else "cpu"
     if device == "cuda":
-        torch.empty(1, device=device)  # the probe takes a GPU only where it is in use
+        torch.empty(1, device=device)  # the probe uses a GPU only if it is in use
     spec = importlib.util.spec_from_file_location("hackathon_device_probe", request["probe"])
     assert spec is not None and spec.loader is not None
     probe = importlib.util.module_from_spec(spec)

@@ -1,1 +1,1 @@
-"""The runtime of a partitioned model: used by training programs, needs torch, imported by nothing above."""
+"""The runtime of a partitioned model: used by training programs, needs torch, imported by no module above."""

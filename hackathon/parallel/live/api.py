@@ -38,24 +38,23 @@ from hackathon.text.errors import RequestError
 from hackathon.text.messages import message
 
 Optimizer = Callable[[list[nn.Parameter]], Any]
-"""Makes the optimizer of the given parameters, or (optimizer, learning-rate schedule)."""
+"""Creates the optimizer of the given parameters, or (optimizer, learning-rate schedule)."""
 
 
 class AutoParallel:
     """Trains a model in stages, one process per replica of a stage. All processes call the same methods.
 
-    `plan`: plan.json, or the object in it; None: the operators are measured and the plan is made here, with
-    `micro_batches` (default: up to 4 per process, as the samples can be divided). `example`: a batch as `step` takes
-    it, of the size that is trained with. `loss(output, target)`; without it the model's own output is the loss, or
-    holds it as `loss`. The model belongs to this object afterwards: it keeps the parameters of its stage only. `seed`:
-    of dropout (default: torch's of rank 0). `schedule`: 1f1b, gpipe, interleaved-1f1b or
-    interleaved-zero-bubble. `precision`: None or bf16 (autocast).
-    `max_grad_norm`: clip by the global norm. `compiler`: backend of torch.compile for each stage. `timeout`: seconds to
-    wait for another process. `shard`: the replicas of a stage divide its parameters, gradients and optimizer states
-    among them (FSDP2). `initialise`: for models built on the meta device, gives the parameters and buffers of one
-    module their first numbers, after its reset_parameters() or _reset_parameters() if it has one; not those of its
-    children. A plan that names modules instead of operators is followed by running these modules as they are.
-    `check`: whether the captured graph is compared with the model before training; `checked` says how that ended.
+    `plan`: plan.json, or the object in it; None: the operators are measured and the plan is created here, with
+    `micro_batches` (default: up to 4 per process, as far as the samples are divisible). `example`: a batch for `step`,
+    of the training's size. `loss(output, target)`; without it the model's own output is the loss, or contains it as
+    `loss`. Afterwards the model belongs to this object and keeps only the parameters of its stage. `seed`: of dropout
+    (default: torch's of rank 0). `schedule`: 1f1b, gpipe, interleaved-1f1b or interleaved-zero-bubble. `precision`:
+    None or bf16 (autocast). `max_grad_norm`: clip by the global norm. `compiler`: backend of torch.compile for each
+    stage. `timeout`: seconds to wait for another process. `shard`: the replicas of a stage divide its parameters,
+    gradients and optimizer states among them (FSDP2). `initialise`: for models built on the meta device, initialises
+    the parameters and buffers of one module, after its reset_parameters() or _reset_parameters() if it has one; not
+    those of its children. If a plan names modules instead of operators, these modules run unchanged. `check`: whether
+    the captured graph is compared with the model before training; `checked` has the result.
     """
 
     def __init__(
@@ -71,7 +70,7 @@ class AutoParallel:
         requirements.check_loss(loss)
         requirements.check_options(schedule, precision)
         self.checked: SelfCheck | None = None
-        """How the self-check ended; None where the model is run by its modules."""
+        """The result of the self-check; None when the model is run by its modules."""
         longest = min(LONGEST, timeout / 4)
         if plan is None:
             self.rank, world = connect(self.device, timeout)
@@ -187,14 +186,14 @@ class AutoParallel:
         return split(traced, stage_of, stages=len(self.plan.replicas), device=self.device, metadata=shapes)
 
     def _exchange_groups(self) -> None:
-        """Prepare sums over each set of ranks that hold something together: the same on all ranks, in one order."""
+        """Prepare sums over each set of ranks with common parameters: the same on all ranks, in one order."""
         layout = self._exchange.layout
         self._ranks = {name: layout.ranks(stages) for name, stages in self._holding.stages.items()}
         for ranks in sorted({*self._ranks.values(), *(layout.ranks([stage]) for stage in range(len(layout.replicas)))}):
             self._exchange.make_group(ranks)
 
     def _shard(self, part: StagePart, model: nn.Module) -> None:
-        """Divide the parameters of the stage over its replicas; nobody keeps them whole afterwards."""
+        """Divide the parameters of the stage over its replicas; no rank keeps them complete afterwards."""
         aliases = self._skeleton.aliases
         bind(part, under_all_names(self._mine, aliases), self.device)
         tied = {name for name in self._mine if len(self._holding.stages[name]) > 1}
@@ -208,7 +207,7 @@ class AutoParallel:
         for part in mine if self._modules is None else ():
             bind(part, under_all_names(self._mine, self._skeleton.aliases), self.device)
         self.streamed: Streamed | None = None
-        """Where the parameters of this rank's stage are, if the plan keeps them in main memory."""
+        """The parameters of this rank's stage, if the plan keeps them in main memory."""
         if self.plan.offload[self.stage]:
             assert isinstance(mine[0].module, GraphModule)
             self.streamed = stream_graph(mine[0].module, self.device)
@@ -225,7 +224,7 @@ class AutoParallel:
         self._parameters = {name: tensor for name, tensor in self._mine.items() if isinstance(tensor, nn.Parameter)}
         divided = () if self.sharded is None else self.sharded.parameters
         self._reduction = Reduction(self._parameters, self._ranks, self._exchange, divided)
-        # an optimizer of nothing is refused by torch: a stage without parameters has one of no numbers
+        # torch refuses an optimizer without parameters, so a stage without any has an empty one
         own = list(self._parameters.values()) or [nn.Parameter(torch.empty(0, device=self.device))]
         answer = optimizer(own)
         self.optimizer, self.scheduler = answer if isinstance(answer, tuple) else (answer, None)
@@ -236,7 +235,7 @@ class AutoParallel:
         self._changed = [part.module.get_buffer(name) for part in graphs for name in part.changed]
 
     def _told(self, parts: list[StagePart]) -> None:
-        """Say that the self-check was not run, and what replicas do with statistics of normalisation."""
+        """Report that the self-check was not run, and how replicas treat statistics of normalisation."""
         if self.rank == 0 and self.checked is not None and self.checked.why_not not in (None, "off"):
             identifier, values = self.checked.sentence
             print(message(identifier, **values), file=sys.stderr)
@@ -248,7 +247,7 @@ class AutoParallel:
     def step(self, batch: Any) -> torch.Tensor:
         """Train with one batch, the same on all processes; return its mean loss over all micro-batches.
 
-        Raises RequestError for a batch that is not like the example, RankLostError if another process has ended.
+        Raises RequestError for a batch that does not match the example, RankLostError if another process has ended.
         """
         if not self.training:
             raise RequestError("auto_parallel.evaluating")
@@ -292,7 +291,7 @@ class AutoParallel:
 
     # ---- evaluation
     def train(self, mode: bool = True) -> "AutoParallel":
-        """Go back to training."""
+        """Return to training."""
         self.training = mode
         return self
 
@@ -303,7 +302,7 @@ class AutoParallel:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Return the model's output in evaluation mode, without gradients, on all processes.
 
-        Samples are cut along the first dimension; a result without dimensions, a loss say, is the mean over them.
+        Samples are split along the first dimension; a result without dimensions, such as a loss, is the mean over them.
         """
         if self.training:
             raise RequestError("auto_parallel.training")
@@ -318,21 +317,21 @@ class AutoParallel:
             return loss_in(output)
         target = pytree.tree_map(lambda e: e.to(self.device) if isinstance(e, torch.Tensor) else e, target)
         if isinstance(self._loss, nn.Module):
-            self._loss.to(self.device)  # weights of classes, say
+            self._loss.to(self.device)  # e.g. weights of classes
         return self._loss(output) if target is None else self._loss(output, target)  # type: ignore[no-any-return]
 
     # ---- state
     def parameters(self) -> Iterable[nn.Parameter]:
-        """Return the parameters that this process holds."""
+        """Return the parameters of this process."""
         return self._parameters.values()
 
     def state_dict(self) -> dict[str, torch.Tensor]:
-        """Return the whole state by the user's own names, on the CPU of every process. All processes call this."""
+        """Return the complete state by the user's own names, on the CPU of every process. All processes call this."""
         tensors = gathered(self._current(), self._names(), self._holding, self._shapes(), self._exchange, self.sharded)
         return {name: tensors[self._holding.aliases[name]] for name in self._holding.kept}
 
     def load_state_dict(self, state: Mapping[str, torch.Tensor]) -> None:
-        """Take a whole state, of this object or of the plain program. All processes call this with the same."""
+        """Load a complete state, of this object or of the plain program. All processes call this with the same one."""
         for name in self._holding.kept:
             if name not in state:
                 raise RequestError("auto_parallel.state_missing", name=name)
@@ -355,7 +354,7 @@ class AutoParallel:
         )
 
     def load(self, folder: Path | str) -> None:
-        """Take a checkpoint, whatever plan it was written under. All processes call this."""
+        """Load a checkpoint, written under any plan. All processes call this."""
         record = checkpoint.Checkpoint(folder)
         state = record.state
         checkpoint.complete(state, self._names(), folder)
@@ -378,7 +377,7 @@ class AutoParallel:
         return self._mine
 
     def _names(self) -> list[str]:
-        """Return the canonical names of what a state holds, in one order on all processes."""
+        """Return the canonical names of a state, in the same order on all processes."""
         return list(dict.fromkeys(self._holding.aliases[name] for name in self._holding.kept))
 
     def _shapes(self) -> dict[str, torch.Tensor]:

@@ -1,4 +1,4 @@
-"""The batch of a step: whose part it is (model or loss), and how it is cut into micro-batches."""
+"""The batch of a step: its parts for model and loss, and its division into micro-batches."""
 
 import zlib
 from collections.abc import Mapping, Sequence
@@ -10,19 +10,20 @@ from torch.utils import _pytree as pytree
 from hackathon.text.errors import RequestError
 
 TARGETS = ("target", "targets", "label", "labels")
-"""Keys of a mapping that hold what the loss compares with, where a loss is given."""
+"""Keys of a mapping for the target, if there is a loss."""
 _SAMPLED = 1 << 20
-"""Numbers of a tensor that its checksum looks at, at most."""
+"""Elements of a tensor that its checksum reads, at most."""
 
 Inputs = tuple[tuple[Any, ...], dict[str, Any], Any]
 """Positional and keyword arguments of the model, and the target of the loss."""
 
 
 def inputs_of(batch: Any, has_loss: bool) -> Inputs:
-    """Return what a batch gives to model and loss.
+    """Return a batch's arguments for model and loss.
 
-    With a loss: (inputs, target), or a mapping with a key in `TARGETS`. Without: all is for the model. Inputs are a
-    tensor, a tuple of positional arguments or a mapping of keyword arguments. Raises RequestError for anything else.
+    With a loss: (inputs, target), or a mapping with a key in `TARGETS`. Without: everything is for the model. Inputs
+    are a tensor, a tuple of positional arguments or a mapping of keyword arguments. Raises RequestError for other
+    values.
     """
     if not has_loss:
         return (*_arguments(batch), None)
@@ -51,7 +52,7 @@ def samples_of(inputs: Inputs) -> int:
 
 
 def pieces(inputs: Inputs, sizes: Sequence[int]) -> list[Inputs]:
-    """Return consecutive parts with so many samples; what is no tensor, or has no dimension, goes into each."""
+    """Return consecutive parts with so many samples; non-tensors and tensors without dimensions go into each."""
     parts, start = [], 0
     for size in sizes:
         end = start + size
@@ -65,7 +66,7 @@ def pieces(inputs: Inputs, sizes: Sequence[int]) -> list[Inputs]:
 
 
 def even_pieces(inputs: Inputs, count: int) -> list[Inputs]:
-    """Return so many micro-batches of one size. Raises RequestError if the samples cannot be divided."""
+    """Return so many micro-batches of one size. Raises RequestError if the samples are not divisible."""
     samples = samples_of(inputs)
     if samples % count:
         raise RequestError("auto_parallel.indivisible", samples=samples, micro_batches=count)
@@ -73,7 +74,7 @@ def even_pieces(inputs: Inputs, count: int) -> list[Inputs]:
 
 
 def signature(inputs: Inputs) -> tuple[Any, ...]:
-    """Return what a graph is made for: structure, shapes and types, and the values of what is no tensor."""
+    """Return the key of a graph: structure, shapes and types, and the values of non-tensors."""
     leaves, spec = pytree.tree_flatten(inputs)
     return (str(spec), *((tuple(e.shape), e.dtype) if isinstance(e, torch.Tensor) else e for e in leaves))
 

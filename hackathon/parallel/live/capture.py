@@ -1,4 +1,4 @@
-"""Captures a model with its loss as a graph of operators (torch.export, non-strict), for training and evaluation."""
+"""Capture a model with its loss as a graph of operators (torch.export, non-strict), for training and evaluation."""
 
 import contextlib
 import random
@@ -18,7 +18,7 @@ from hackathon.parallel.fidelity.watch import ANNOTATION, CaptureWatch, set_numb
 from hackathon.parallel.live.glue import glued_groups
 
 PREFIX = "model."
-"""What the wrapper puts before the user's own names."""
+"""Prefix of the user's own names in the wrapper."""
 _CHECKS = ("_assert_tensor_metadata", "_assert_async", "_assert_scalar", "sym_constrain_range")
 
 
@@ -33,22 +33,22 @@ class Traced:
     out_spec: pytree.TreeSpec
     operators: tuple[str, ...]
     modules: Mapping[str, str]
-    """Operator → dotted path of the user's module it belongs to; "" for the whole model and the loss."""
+    """Operator → dotted path of its module in the user's model; "" for the whole model and the loss."""
     glued: tuple[tuple[str, ...], ...]
     """Sets of operators that must stay in one stage."""
     reads: Mapping[str, tuple[str, ...]]
-    """Operator → the user's names of the parameters, buffers and constants it reads."""
+    """Operator → the user's names of the parameters, buffers and constants that it reads."""
     checkpointed: tuple[str, ...] = ()
-    """Operators inside `torch.utils.checkpoint`: their stages compute them again in the backward pass."""
+    """Operators inside `torch.utils.checkpoint`: their stages recompute them in the backward pass."""
 
     def location(self, operator: str, model: nn.Module) -> dict[str, str]:
-        """Return module, file and line of the user's code that an operator is from."""
+        """Return module, file and line of an operator in the user's code."""
         return _location(next(node for node in self.module.graph.nodes if node.name == operator), model)
 
 
 @dataclass(frozen=True)
 class Captured:
-    """A captured model: `train` gives the loss, `evaluation` the model's output without loss."""
+    """A captured model: `train` returns the loss, `evaluation` the model's output without loss."""
 
     train: Traced
     evaluation: Traced | None
@@ -98,7 +98,7 @@ class Whole(nn.Module):
 
 
 class NoLossError(ValueError):
-    """The model's output is no loss, and holds none."""
+    """The model's output is not a loss, and contains none."""
 
 
 def loss_in(output: Any) -> torch.Tensor:
@@ -126,9 +126,9 @@ def capture(
 ) -> Captured:
     """Return the graphs of a model for inputs of these shapes: one micro-batch.
 
-    The graphs hold the model's own parameters and buffers. Model and inputs may be on the meta device. `loss` is called
-    with the output and `target`, or with the output alone where `target` is None; without `loss` the model's own output
-    must be or hold it (NoLossError). A model that cannot be captured raises what torch.export raises.
+    The graphs contain the model's own parameters and buffers. Model and inputs may be on the meta device. `loss` is
+    called with the output and `target`, or only with the output if `target` is None; without `loss` the model's own
+    output must be or contain it (NoLossError). A model that cannot be captured raises torch.export's error.
     """
     inputs = (tuple(args), dict(kwargs or {}), target)
     train = traced_mode(model, inputs, loss, training=True)
@@ -149,9 +149,9 @@ def traced_mode(
 
 
 def _watched(wrapper: Whole, inputs: tuple[Any, ...], *, training: bool) -> Traced:
-    """Return the graph of a model. Raises CaptureRefusal for what the graph would leave out, or decide once.
+    """Return the graph of a model. Raises CaptureRefusal for code that the graph would omit or evaluate only once.
 
-    A model that changes numbers in its modules is traced a second time as it is then.
+    A model that changes numbers in its modules is traced a second time in its changed state.
     """
     model, state = wrapper.model, random.getstate()
     numpy = sys.modules["numpy"].random.get_state() if "numpy" in sys.modules else None
@@ -166,7 +166,7 @@ def _watched(wrapper: Whole, inputs: tuple[Any, ...], *, training: bool) -> Trac
             _traced(wrapper, inputs, again)
         raise again.refusal or watch.refuse("capture.decided_once", words=watch.drawn)
     if watch.changed:
-        set_numbers(model, watch.changed)  # torch.export puts them back
+        set_numbers(model, watch.changed)  # torch.export restores the old ones
         try:
             again = CaptureWatch(model, training=training)
             other = _traced(wrapper, inputs, again)
@@ -180,7 +180,7 @@ def _watched(wrapper: Whole, inputs: tuple[Any, ...], *, training: bool) -> Trac
 
 
 def _of_module(model: nn.Module, path: str, identifier: str, **values: str) -> CaptureRefusal:
-    """Return a refusal of something in the `forward` of a module."""
+    """Return a refusal of code in the `forward` of a module."""
     module = model.get_submodule(path)
     code = getattr(type(module).forward, "__code__", None)
     return CaptureRefusal(
@@ -226,12 +226,12 @@ def _equal(node: fx.Node, other: fx.Node, module: nn.Module, other_module: nn.Mo
 
 
 def _state(module: nn.Module) -> set[str]:
-    """Return the names of what is the user's own in the root of a graph."""
+    """Return the names of the user's own attributes in the root of a graph."""
     return {name for name, _ in named_state(module) if name.startswith(PREFIX)}
 
 
 def _same_numbers(value: torch.Tensor, other: Any) -> bool:
-    """Return whether two constants hold the same."""
+    """Return whether two constants are equal."""
     if not isinstance(other, torch.Tensor) or (value.shape, value.dtype) != (other.shape, other.dtype):
         return False
     if value.is_meta or other.is_meta or type(value) is not torch.Tensor or type(other) is not torch.Tensor:
@@ -249,7 +249,7 @@ def aliases_of(model: nn.Module) -> dict[str, str]:
 
 
 def named_state(model: nn.Module) -> Iterator[tuple[str, torch.Tensor]]:
-    """Yield names and tensors of parameters and buffers: tied ones under each name; buffers that are not kept, too."""
+    """Yield names and tensors of parameters and buffers: tied ones under each name; non-persistent buffers, too."""
     yield from model.named_parameters(remove_duplicate=False)
     yield from model.named_buffers(remove_duplicate=False)
 
@@ -270,7 +270,7 @@ def _traced(wrapper: Whole, inputs: tuple[Any, ...], watch: CaptureWatch) -> Tra
         raise
     finally:
         wrapper.__dict__["watch"] = contextlib.nullcontext
-    if watch.refusal is not None:  # the user's code took the exception for one of its own
+    if watch.refusal is not None:  # the user's code caught the exception
         raise watch.refusal
     module = exported.module()
     assert isinstance(module, fx.GraphModule)
@@ -302,7 +302,7 @@ def _traced(wrapper: Whole, inputs: tuple[Any, ...], watch: CaptureWatch) -> Tra
 
 
 def attribute(module: nn.Module, target: str) -> Any:
-    """Return what a dotted name means in a module."""
+    """Return the attribute of a module with a dotted name."""
     value: Any = module
     for part in target.split("."):
         value = getattr(value, part)
@@ -310,7 +310,7 @@ def attribute(module: nn.Module, target: str) -> Any:
 
 
 def _is_check(node: fx.Node) -> bool:
-    """Return whether a node only checks what capture has already seen."""
+    """Return whether a node only checks conditions that capture has verified already."""
     return node.op == "call_function" and not node.users and any(check in str(node.target) for check in _CHECKS)
 
 
@@ -329,7 +329,7 @@ def _module_of(node: fx.Node) -> str:
 
 @contextlib.contextmanager
 def _modes(model: nn.Module) -> Iterator[None]:
-    """Give each module back the mode it has now."""
+    """Restore each module's current mode afterwards."""
     before = [(module, module.training) for module in model.modules()]
     try:
         yield

@@ -23,10 +23,10 @@ def save(
     folder: Path, state: Mapping[str, torch.Tensor], optimizer: torch.optim.Optimizer, exchange: Messenger,
     facts: Mapping[str, Any], sharded: Shards | None = None, *, writes: bool = True,
 ) -> None:  # fmt: skip
-    """Write what this rank speaks for; all ranks call this. The index comes last: a half checkpoint is none.
+    """Write this rank's part; all ranks call this. The index comes last: without it a checkpoint is invalid.
 
-    `writes`: whether it writes; where parameters are `sharded`, all replicas give their rows to the one that does.
-    Raises OSError if the disk is full, say.
+    `writes`: whether this rank writes; if parameters are `sharded`, all replicas send their rows to the one that does.
+    Raises OSError, e.g. if the disk is full.
     """
     name = f"part-{exchange.rank}.step-{facts['step']}.pt"
     named = {key: parameter for key, parameter in state.items() if isinstance(parameter, nn.Parameter)}
@@ -58,12 +58,12 @@ def save(
 
 
 def _write(part: Mapping[str, Any], path: Path) -> None:
-    """Write a part. The file is opened here: torch tells what the system says only of a file that it did not open."""
+    """Write a part. The file is opened here, because torch reports system errors only for an open file."""
     try:
         with path.open("wb") as file:
             torch.save(part, file)
     except RuntimeError as error:
-        if isinstance(error.__context__, OSError):  # torch could not end the file that could not be written
+        if isinstance(error.__context__, OSError):  # torch could not finish the unwritable file
             raise error.__context__ from None
         raise
 
@@ -91,20 +91,20 @@ def _options(optimizer: torch.optim.Optimizer, named: Mapping[str, nn.Parameter]
 
 
 def _plain(value: Any) -> Any:
-    """Return a value with Python's numbers in the place of numpy's, which torch.load() and JSON do not take."""
+    """Return a value with numpy's numbers as Python's; torch.load() and JSON do not accept numpy's."""
     if type(value) is dict:
         return {key: _plain(entry) for key, entry in value.items()}
     if type(value) in (list, tuple):
         return type(value)(map(_plain, value))
-    numpy = sys.modules.get("numpy")  # where nobody has imported it, there are no numbers of it
+    numpy = sys.modules.get("numpy")  # without an import of numpy there are no numbers of it
     return value.item() if numpy is not None and isinstance(value, numpy.generic) else value
 
 
 class Checkpoint:
-    """A checkpoint on disk; only the parts of what is asked for are read."""
+    """A checkpoint on disk; only the requested parts are read."""
 
     def __init__(self, folder: Path | str) -> None:
-        """Raises RequestError if there is no whole checkpoint in the folder."""
+        """Raises RequestError without a complete checkpoint in the folder."""
         self.folder = Path(folder)
         try:
             self.facts: dict[str, Any] = json.loads((self.folder / INDEX).read_text())
@@ -127,11 +127,11 @@ class Checkpoint:
 
     @property
     def schedule(self) -> Any:
-        """The state of the learning-rate schedule; None: there was none."""
+        """The state of the learning-rate schedule; None without one."""
         return _with_milestones(self.facts.get("schedule"))
 
     def into_optimizer(self, optimizer: torch.optim.Optimizer, named: Mapping[str, nn.Parameter]) -> None:
-        """Give an optimizer its states and options; `named`: canonical name → parameter."""
+        """Load an optimizer's states and options; `named`: canonical name → parameter."""
         states, options = self._all("optimizer"), self._all("options")
         names = {id(parameter): name for name, parameter in named.items()}
         for group in optimizer.param_groups:
@@ -148,7 +148,7 @@ class Checkpoint:
 
 
 def _with_milestones(value: Any) -> Any:
-    """Return a schedule's state as torch has it: JSON made texts of the steps that count its milestones."""
+    """Return a schedule's state in torch's form: JSON converted the step numbers of its milestones to text."""
     if isinstance(value, list):
         return [_with_milestones(entry) for entry in value]
     if not isinstance(value, dict):
@@ -161,9 +161,9 @@ def _with_milestones(value: Any) -> Any:
 
 
 def _beside(parameter: nn.Parameter, key: str, value: torch.Tensor, counts_there: bool) -> torch.Tensor:
-    """Return an optimizer's state where torch keeps it: beside its parameter, but the number of steps on the CPU.
+    """Return an optimizer's state on torch's device for it: its parameter's, but the number of steps on the CPU.
 
-    `counts_there`: the number of steps is beside the parameter, too, as fused and capturable optimizers want it.
+    `counts_there`: the number of steps is on the parameter's device, too, for fused and capturable optimizers.
     """
     if value.shape == parameter.shape and is_divided(parameter):
         return divided_as(value, parameter)
@@ -190,7 +190,7 @@ def load_plain(folder: Path | str, model: nn.Module, optimizer: torch.optim.Opti
 
 
 def complete(state: Mapping[str, Any], names: Iterable[str], folder: Path | str) -> None:
-    """Raise RequestError naming the first that is missing."""
+    """Raise RequestError naming the first missing name."""
     for name in names:
         if name not in state:
             raise RequestError("auto_parallel.no_checkpoint", path=folder, reason=name)

@@ -1,4 +1,4 @@
-"""Messages between ranks: tensors from stage to stage, sums over ranks; and which rank is gone if one does not come."""
+"""Messages between ranks: tensors between stages, sums over ranks; and the detection of a lost rank."""
 
 import atexit
 import contextlib
@@ -20,9 +20,9 @@ from hackathon.parallel.live.split import Value
 from hackathon.text.errors import HackathonError
 
 GRACE = 1.0
-"""Seconds in which ranks that lost a neighbour say so, before any of them names the one that is gone."""
+"""Seconds in which ranks that lost a neighbour report it, before one of them names the lost rank."""
 PATIENCE = 4.0
-"""Seconds after which one is named even if more than one may be gone; a busy machine lets hearts stop for a while."""
+"""Seconds after which one is named even if several may be lost; a busy machine can delay heartbeats."""
 HEART = "hackathon/beats/"
 
 
@@ -32,7 +32,7 @@ class RankLostError(HackathonError):
 
 @dataclass
 class Received:
-    """A tensor that is on its way."""
+    """A tensor that is being received."""
 
     value: Value
     source: int
@@ -43,23 +43,23 @@ class Received:
 
 
 class Messenger:
-    """What this rank says to others. With one rank in all, nothing is said and torch.distributed is not touched."""
+    """This rank's messages to others. A single rank sends none and does not use torch.distributed."""
 
     def __init__(self, layout: Layout, rank: int, device: torch.device, timeout: float) -> None:
         self.layout, self.rank, self.device, self.timeout = layout, rank, device, timeout
         self.progress = StepProgress()
         self._sent: list[tuple[Any, torch.Tensor, int]] = []
         self._kept: dict[int, torch.Tensor] = {}
-        """Tag → what a stage of this rank sent to another of its stages."""
+        """Tag → tensor that a stage of this rank sent to another of its stages."""
         self._groups: dict[tuple[int, ...], Any] = {}
         self._all = None
         self._ways: dict[tuple[bool, bool], Any] = {}
         if layout.size > 1:
             _Heart(rank, lambda store: SlowStages(layout, rank, self.progress, store, timeout))
-            self._all = self._new(None)  # a group of our own: it has our time limit
+            self._all = self._new(None)  # a separate group, with our time limit
             if device.type == "cuda":
-                # NCCL knows no tags: what goes forward and what comes back must not wait for each other, nor what goes
-                # to higher and to lower ranks, which differs from that where a rank has several stages
+                # NCCL has no tags: forward and backward messages must not wait for each other, nor messages to higher
+                # and to lower ranks, which is another distinction if a rank has several stages
                 routes = [(True, True), (False, False)] if layout.chunks == 1 else [
                     (forward, up) for forward in (True, False) for up in (True, False)
                 ]  # fmt: skip
@@ -77,7 +77,7 @@ class Messenger:
             self._groups[ranks] = self._all if len(ranks) == self.layout.size else self._new(ranks)
 
     def mesh(self, ranks: tuple[int, ...]) -> Any:
-        """Return the mesh of one dimension over some ranks of which this is one: their group has our time limit."""
+        """Return a one-dimensional mesh over some ranks including this one, with our time limit."""
         from torch.distributed.device_mesh import DeviceMesh
 
         return DeviceMesh.from_group(self._groups[ranks], self.device.type, mesh_dim_names=("replica",))
@@ -94,7 +94,7 @@ class Messenger:
                 self._sent.append((dist.isend(flat, target, group=group, tag=tag), flat, target))
 
     def receive(self, value: Value, source: int, tag: int, *, forward: bool) -> Received:
-        """Begin to receive a tensor."""
+        """Start receiving a tensor."""
         if source == self.rank:
             return Received(value, source, None, None, tag)
         size = 1
@@ -110,7 +110,7 @@ class Messenger:
         return Received(value, source, tensor, work)
 
     def wait(self, received: Received) -> torch.Tensor:
-        """Return a tensor when it has come."""
+        """Return a tensor when it has arrived."""
         value = received.value
         if received.tensor is None:
             flat = self._kept.pop(received.tag).view(value.dtype)
@@ -121,14 +121,14 @@ class Messenger:
         return received.tensor
 
     def finish(self) -> None:
-        """Wait until all that was sent has arrived."""
+        """Wait until all sent tensors have arrived."""
         for work, _, target in self._sent:
             with self._blaming((target,)):
                 work.wait()
         self._sent.clear()
 
     def tidy(self) -> None:
-        """Give up the memory of what has arrived."""
+        """Release the memory of tensors that have arrived."""
         self._sent = [message for message in self._sent if not message[0].is_completed()]
 
     # ---- many ranks
@@ -145,13 +145,13 @@ class Messenger:
                 dist.all_reduce(tensor, group=self._all)
 
     def broadcast(self, tensor: torch.Tensor, source: int, ranks: tuple[int, ...] | None = None) -> None:
-        """Give the tensor of one rank to some, or to all."""
+        """Send the tensor of one rank to some, or to all."""
         if self.layout.size > 1 and (ranks is None or len(ranks) > 1):
             with self._blaming(ranks or range(self.layout.size)):
                 dist.broadcast(tensor, source, group=self._all if ranks is None else self._groups[ranks])
 
     def objects_of_all(self, value: object) -> list[Any]:
-        """Return what each rank gave. Only for a few words: they are pickled."""
+        """Return each rank's object. Only for small ones: they are pickled."""
         if self.layout.size == 1:
             return [value]
         objects: list[Any] = [None] * self.layout.size
@@ -165,7 +165,7 @@ class Messenger:
             with self._blaming(range(self.layout.size)):
                 dist.barrier(group=self._all)
 
-    # ---- blame
+    # ---- detection of a lost rank
     @contextlib.contextmanager
     def _blaming(self, ranks: Sequence[int]) -> Iterator[None]:
         try:
@@ -176,7 +176,7 @@ class Messenger:
 
     @contextlib.contextmanager
     def together(self, ranks: Sequence[int]) -> Iterator[None]:
-        """Name the rank that is gone, if what others run here for us over some ranks fails for that."""
+        """Name the lost rank if a collective of another library over some ranks fails because of it."""
         try:
             with self.progress.waiting(ranks, surely=False) if len(ranks) > 1 else contextlib.nullcontext():
                 yield
@@ -193,10 +193,11 @@ class Messenger:
         )
 
     def blamed(self, waited_for: Sequence[int]) -> int:
-        """Return the rank that is gone. All of those that this rank waits for may be alive, and wait for it themselves.
+        """Return the lost rank. All ranks that this one waits for may be alive, and wait themselves.
 
-        Who lost a neighbour says for whom it waits, and the chain is followed to its ends. At an end is a rank that is
-        dead or stands still, or one that has not noticed yet: its heart beats, and it is not named beside a dead one.
+        A rank that lost a neighbour publishes for whom it waits, and the chain is followed to its ends. An end is a
+        rank that is dead or hangs, or one that has not noticed yet: it has a heartbeat, and a dead one is named
+        instead.
         """
         try:
             store = dist.distributed_c10d._get_default_store()
@@ -211,14 +212,14 @@ class Messenger:
                 if len(dead) <= 1 or time.monotonic() > end:
                     break
             suspects = dead or ends or list(waited_for)
-            if self.rank == 0:  # it may keep the store, which others still need
+            if self.rank == 0:  # it may host the store, which others still need
                 time.sleep(2 * GRACE)
             return suspects[0]
-        except (RuntimeError, ValueError):  # the rank that keeps the store is gone
+        except (RuntimeError, ValueError):  # the rank that hosts the store is lost
             return waited_for[0]
 
     def _beats(self, store: Any) -> list[bytes]:
-        """Return the counters of all ranks' hearts; none of a rank whose heart has not beaten yet."""
+        """Return the heartbeat counters of all ranks; none for a rank without a heartbeat so far."""
         keys = [f"{HEART}{rank}" for rank in range(self.layout.size)]
         return [store.get(key) if store.check([key]) else b"" for key in keys]
 
@@ -240,9 +241,9 @@ class Messenger:
 
 
 class _Heart:
-    """Counts up in the store, so that others see that this process lives. It stops before Python ends.
+    """Counts up in the store as a sign of life. It stops before Python ends.
 
-    Meanwhile it looks for stages that hang, and says on standard error which.
+    Meanwhile it searches for stages that hang, and names them on standard error.
     """
 
     def __init__(self, rank: int, watch: Callable[[Any], SlowStages]) -> None:
@@ -264,13 +265,13 @@ class _Heart:
                     return
 
     def stop(self) -> None:
-        """End the thread: one that talks to the store while Python ends can abort the process."""
+        """Stop the thread: one that uses the store while Python ends can abort the process."""
         self._stop.set()
         self._thread.join(GRACE)
 
 
 def flat_bytes(value: Value, tensor: torch.Tensor) -> torch.Tensor:
-    """Return the bytes of a tensor in the order in which its receiver lays them out."""
+    """Return the bytes of a tensor in the order of its receiver's layout."""
     tensor = tensor.detach().to(value.dtype)
     if tuple(tensor.stride()) != value.strides:
         tensor = torch.empty_strided(value.shape, value.strides, dtype=value.dtype, device=tensor.device).copy_(tensor)

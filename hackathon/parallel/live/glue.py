@@ -1,4 +1,4 @@
-"""Which operators of a captured graph must stay in one stage."""
+"""Find the operators of a captured graph that must stay in one stage."""
 
 import operator
 from collections.abc import Iterable, Iterator
@@ -7,7 +7,7 @@ import torch
 from torch import fx
 
 _HIDDEN_WRITES = {"aten.batch_norm.default": (3, 4), "aten.instance_norm.default": (3, 4)}
-"""Operators that change buffers without saying so in their signature → positions of these arguments."""
+"""Operators that change buffers without a mark in their signature → positions of these arguments."""
 
 
 class Sets:
@@ -26,7 +26,7 @@ class Sets:
         return parent
 
     def join(self, nodes: Iterable[fx.Node]) -> None:
-        """Make one set of the sets of all these nodes."""
+        """Join the sets of all these nodes."""
         first: fx.Node | None = None
         for node in nodes:
             if first is None:
@@ -36,10 +36,10 @@ class Sets:
 
 
 def glued_groups(graph: fx.Graph) -> tuple[tuple[str, ...], ...]:
-    """Return the sets of operators, each with at least two, that a cut must not part, in the order of the graph.
+    """Return the sets of operators, each with at least two, that a cut must not separate, in the order of the graph.
 
-    A value that is not one tensor stays with its users. What an operator changes in place stays, with all that reads it
-    up to the last change, in the stage of that operator; a buffer that is changed, with all that reads it.
+    A value other than a single tensor stays with its users. A tensor that an operator changes in place stays, with all
+    its readers up to the last change, in the stage of that operator; a changed buffer, with all its readers.
     """
     nodes = list(graph.nodes)
     position = {node: at for at, node in enumerate(nodes)}
@@ -80,7 +80,7 @@ def _operators(nodes: Iterable[fx.Node]) -> Iterator[fx.Node]:
 
 
 def _arguments(node: fx.Node) -> Iterator[tuple[object, object]]:
-    """Yield (what the signature says of an argument, the argument)."""
+    """Yield (the signature's entry for an argument, the argument)."""
     schema = getattr(node.target, "_schema", None)
     if schema is None:
         return

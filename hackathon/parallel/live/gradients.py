@@ -1,4 +1,4 @@
-"""Gradients of parameters that several ranks hold: one sum for each set of ranks; and the norm over all stages."""
+"""Gradients of parameters on several ranks: one sum for each set of ranks; and the norm over all stages."""
 
 from collections.abc import Collection, Mapping, Sequence
 
@@ -9,15 +9,15 @@ from hackathon.parallel.live.shards import rows
 
 
 class Reduction:
-    """Replicas and tied weights alike: all ranks that hold a parameter get the sum of its gradients."""
+    """Replicas and tied weights alike: all ranks with a parameter get the sum of its gradients."""
 
     def __init__(
         self, parameters: Mapping[str, torch.nn.Parameter], holders: Mapping[str, tuple[int, ...]],
         exchange: Messenger, divided: Collection[str] = (),
     ) -> None:  # fmt: skip
-        """`holders`: name → ranks that hold it, for all parameters of the model; `parameters`: those of this rank.
+        """`holders`: name → its ranks, for all parameters of the model; `parameters`: those of this rank.
 
-        `divided`: those of which this rank holds rows only; the backward pass has summed their gradients.
+        `divided`: those of which this rank has only rows; the backward pass has summed their gradients.
         """
         self._exchange = exchange
         self._parameters = dict(parameters)
@@ -34,7 +34,7 @@ class Reduction:
 
     @torch.no_grad()
     def reduce(self) -> None:
-        """Sum the gradients of each parameter over its ranks. One that no rank has a gradient of keeps none."""
+        """Sum the gradients of each parameter over its ranks. If no rank has a gradient it stays None."""
         for (ranks, dtype), members in self._sets:
             sizes = [member.numel() for member in members]
             flat = torch.zeros(sum(sizes) + len(members), dtype=dtype, device=self._exchange.device)
@@ -52,9 +52,9 @@ class Reduction:
 
     @torch.no_grad()
     def clip(self, limit: float) -> torch.Tensor:
-        """Scale all gradients so that their norm over the whole model is at most `limit`; return the norm before.
+        """Scale all gradients so that their norm over the whole model is at most `limit`; return the previous norm.
 
-        A parameter that several ranks hold counts once.
+        A parameter on several ranks counts once.
         """
         squares = torch.zeros((), dtype=torch.float64, device=self._exchange.device)
         for parameter in self._owned:
@@ -71,7 +71,7 @@ class Reduction:
 
 
 def share_buffers(buffers: Sequence[torch.Tensor], ranks: tuple[int, ...], exchange: Messenger) -> None:
-    """Give the statistics of a stage's first replica to its other replicas."""
+    """Send the statistics of a stage's first replica to its other replicas."""
     for buffer in buffers:
         tensor = buffer.detach().clone()
         exchange.broadcast(tensor, ranks[0], ranks)

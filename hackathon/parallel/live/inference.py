@@ -1,4 +1,4 @@
-"""Evaluation over the stages: a graph for each shape of input, captured when it is first needed."""
+"""Evaluation over the stages: a graph for each shape of input, captured on first use."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -106,7 +106,7 @@ class Inference:
         bind(part, under_all_names(tensors, self._holding.aliases), self._exchange.device)
 
     def _made(self, graph: _Graph, leaves: Sequence[Sequence[Any]]) -> list[dict[int, list[torch.Tensor]]]:
-        """Run the stages of this rank; where its parameters are divided, with all of them gathered for this time."""
+        """Run the stages of this rank; if its parameters are divided, all of them are gathered meanwhile."""
         part = graph.parts[self._pipeline.stage.part.number]
         if self._sharded is not None:
             self._bind(part, {**self._mine, **self._sharded.gathered()})
@@ -141,7 +141,7 @@ class Inference:
 
 
 def _given(traced: Traced, leaf: Any, leaves: Sequence[Any]) -> Any:
-    """Return what an output is that no operator makes: an input, or no tensor."""
+    """Return an output that no operator computes: an input, or a non-tensor."""
     if not isinstance(leaf, fx.Node):
         return leaf
     if leaf.op != "placeholder":

@@ -1,4 +1,4 @@
-"""Which rank runs which replica of which stage."""
+"""The assignment of ranks to replicas of stages."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -7,10 +7,10 @@ from functools import cached_property
 
 @dataclass(frozen=True)
 class Layout:
-    """Ranks in the order of stages, replicas of a stage side by side. Micro-batch i runs on replica i mod replicas.
+    """Ranks in the order of stages, with consecutive replicas of a stage. Micro-batch i runs on replica i mod replicas.
 
-    With `chunks` stages per rank all stages have the same replicas, and a rank of stage s runs also those that lie
-    `distance` and its multiples behind s.
+    With `chunks` stages per rank all stages have the same replicas, and a rank of stage s also runs the stages at
+    multiples of `distance` after s.
     """
 
     replicas: tuple[int, ...]
@@ -18,7 +18,7 @@ class Layout:
 
     @property
     def distance(self) -> int:
-        """Number of stages after which the ranks come again."""
+        """Number of stages after which the ranks repeat."""
         return len(self.replicas) // self.chunks
 
     @cached_property
@@ -39,7 +39,7 @@ class Layout:
         return stage, rank - self._first[stage]
 
     def own(self, rank: int) -> tuple[int, ...]:
-        """Return the stages that a rank runs."""
+        """Return the stages of a rank."""
         return tuple(range(self.place(rank)[0], len(self.replicas), self.distance))
 
     def rank(self, stage: int, micro_batch: int) -> int:

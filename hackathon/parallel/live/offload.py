@@ -1,13 +1,13 @@
-"""Keeps a stage's parameters, gradients and optimizer states in main memory; the device holds two blocks at a time.
+"""Keep a stage's parameters, gradients and optimizer states in main memory; the device has two blocks at a time.
 
 A block is an operator, or a module, with trainable parameters. While a block computes, the next one is copied to the
-device, forward and backward; its gradients go to the host as soon as they exist, and the optimizer works there. So the
-device holds at most two blocks of parameters and one of gradients, which is what a plan counts: three times the
-largest block. A parameter keeps its storage object; what is not there has a storage of 0 bytes, so tensors that
-autograd saved see what was copied back. That works on a CPU too, where the "device" is a second copy.
+device, forward and backward; its gradients are moved to the host as soon as they exist, and the optimizer works there.
+So the device has at most two blocks of parameters and one of gradients, as a plan assumes: three times the largest
+block. A parameter keeps its storage object; while it is on the host this has 0 bytes, so that tensors that autograd
+saved see the restored content. That works on a CPU too, where the "device" is a second copy.
 
-Not for torch.autocast, which keeps a copy of each parameter that it converts: refused. On CUDA the host's copies are
-pinned and a side stream copies; no GPU was at hand when this was written, and its speed was not measured.
+It does not support torch.autocast, which keeps a copy of each parameter that it converts: refused. On CUDA the host's
+copies are pinned and a side stream copies; this was written without a GPU, and its speed was not measured.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -32,11 +32,11 @@ class Offloaded:
     storage: torch.UntypedStorage
     leaves: list[nn.Parameter] = field(default_factory=list)
     version: int = -1
-    """State of the host's copy that is on the device; −1: none, or an old one."""
+    """Version of the host's copy that is on the device; −1: none, or an old one."""
     ready: torch.cuda.Event | None = None
     """Set while a side stream copies."""
     sum_of_pass: Tensor | None = None
-    """Tied only: the gradients of this backward pass so far; autograd too adds them up before it adds to `grad`."""
+    """Tied only: the sum of gradients in this backward pass; autograd also sums them before it adds to `grad`."""
 
     @property
     def bytes(self) -> int:
@@ -45,10 +45,10 @@ class Offloaded:
 
 
 class Streamed:
-    """Blocks of parameters of which the device holds two at a time.
+    """Blocks of parameters, two of which are on the device at a time.
 
-    `enter` and `leave` surround a block's forward pass; the rest follows from hooks of autograd. Blocks are numbered in
-    the order in which they run; another order costs time, not correctness.
+    `enter` and `leave` surround a block's forward pass; hooks of autograd do the rest. Blocks are numbered in their
+    running order; another order costs time, not correctness.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class Streamed:
         self._leaves: list[list[nn.Parameter]] = []
         self._own: dict[Offloaded, nn.Parameter] = {}
         self.at_end: list[Callable[[], None]] = []
-        """What `close` calls, the last one first: whoever enters the blocks puts here what takes that away."""
+        """Functions that `close` calls in reverse order: they undo the changes of the code that enters the blocks."""
         for number, block in enumerate(blocks):
             for name, parameter in block:
                 if id(parameter) not in self._held:
@@ -85,19 +85,21 @@ class Streamed:
         self._task = -1  # pass of autograd that calls `_finish`
         self._gradients = 0
         self.peak = 0
-        """Most bytes of parameters and gradients on the device so far. A block's gradients count from the beginning of
-        its backward pass until they have all left."""
+        """Peak bytes of parameters and gradients on the device. A block's gradients count during its backward pass.
+
+        They count from the start of that pass until all of them have left.
+        """
         self._copies: torch.cuda.Stream | None = None
         if training is not None:
             self._copies = training._copies
         elif device.type == "cuda":
             self._copies = torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
-        # fused optimizers, and those that write to `data`, do not count up the version of what they change
+        # fused optimizers, and those that write to `data`, do not increase the version of changed tensors
         finalize(self, register_optimizer_step_post_hook(_forgetting(self)).remove)
         self._landing: list[tuple[Offloaded, Tensor, Tensor, torch.cuda.Event]] = []
         self._staging: Tensor | None = None
 
-    # ---- what it is made of
+    # ---- construction
 
     def _take(self, name: str, parameter: nn.Parameter) -> Offloaded:
         """Move a parameter to the host; leave an empty storage on the device."""
@@ -106,7 +108,7 @@ class Streamed:
         values = parameter.detach().to("cpu", copy=True)
         if self.device.type == "cuda":
             values = values.pin_memory()
-        parameter.data = torch.empty_like(values, device=self.device)  # a storage of its own
+        parameter.data = torch.empty_like(values, device=self.device)  # a separate storage
         entry = Offloaded(name, nn.Parameter(values), parameter.untyped_storage())
         entry.storage.resize_(0)
         return entry
@@ -114,13 +116,13 @@ class Streamed:
     def _leaf(self, entry: Offloaded, parameter: nn.Parameter, block: int) -> nn.Parameter:
         """Return the leaf of a parameter in a block: itself in the first, in others a new one on the same storage.
 
-        So a gradient leaves when its block is done, and does not wait on the device for those of other blocks.
+        So a gradient leaves the device when its block is done, without waiting for those of other blocks.
         """
         if self._training is not None:
             return parameter
         leaf = parameter if not entry.leaves else nn.Parameter(parameter.detach())
         entry.leaves.append(leaf)
-        land = WeakMethod(self._land)  # a leaf that held this object would keep it alive for ever
+        land = WeakMethod(self._land)  # a strong reference from a leaf would keep this object alive forever
 
         def landed(tensor: Tensor) -> None:
             if (method := land()) is not None:
@@ -130,7 +132,7 @@ class Streamed:
         return leaf
 
     def leaves(self, block: int) -> list[nn.Parameter]:
-        """Return what a block computes with, in the order of its parameters, each once."""
+        """Return a block's leaves, in the order of its parameters, each once."""
         return self._leaves[block]
 
     def named_parameters(self) -> Iterator[tuple[str, nn.Parameter]]:
@@ -148,18 +150,18 @@ class Streamed:
 
     @property
     def planned(self) -> int:
-        """Bytes of parameters and gradients that a plan counts: two blocks of parameters, one of gradients."""
+        """Bytes of parameters and gradients that a plan assumes: two blocks of parameters, one of gradients."""
         return 3 * max(self.block_bytes)
 
     @property
     def resident(self) -> int:
-        """Bytes of parameters on the device now."""
+        """Current bytes of parameters on the device."""
         return sum(entry.storage.nbytes() for entry in self._there)
 
     # ---- forward and backward
 
     def enter(self, block: int) -> None:
-        """Have a block's parameters on the device before its forward pass."""
+        """Copy a block's parameters to the device before its forward pass."""
         if torch.is_autocast_enabled(self.device.type):
             raise RuntimeError(
                 "offload does not work with torch.autocast, which would keep a copy of each parameter on the device"
@@ -168,12 +170,12 @@ class Streamed:
         if self._backward == block and self._in_backward():
             following = block - 1  # recomputed just before its backward pass
             self._gradients = self.block_bytes[block]
-        else:  # after the last block its backward pass is likely to come
+        else:  # after the last block its backward pass probably follows
             following = block + 1 if block < last else block - 1
         self._show(block, following)
 
     def leave(self, block: int, output: Any) -> None:
-        """Have a block's parameters back on the device when gradients of its output arrive."""
+        """Copy a block's parameters to the device again when gradients of its output arrive."""
         nodes = {
             tensor.grad_fn
             for tensor in tree_leaves(output)
@@ -186,7 +188,7 @@ class Streamed:
         self._collect()
         self._follow()
         if block != self._backward:
-            self._gradients = 0  # those of the block before have left
+            self._gradients = 0  # those of the previous block have left
         self._backward = block
         self._show(block, block - 1 if block else 1)
         self._gradients = self.block_bytes[block]
@@ -197,14 +199,14 @@ class Streamed:
         return torch._C._current_graph_task_id() != -1
 
     def _follow(self) -> None:
-        """Ask autograd to call `_finish` when this pass is over."""
+        """Let autograd call `_finish` after this pass."""
         task = torch._C._current_graph_task_id()
         if task != self._task:
             self._task = task
             torch.autograd.Variable._execution_engine.queue_callback(self._finish)
 
     def _finish(self) -> None:
-        """End a backward pass: all gradients are in `grad` on the host."""
+        """Finish a backward pass: all gradients are in `grad` on the host."""
         self._collect()
         for entry in self._held.values():
             if entry.sum_of_pass is not None:
@@ -213,10 +215,10 @@ class Streamed:
         self._backward, self._gradients, self._task = -1, 0, -1
 
     def _show(self, block: int, following: int) -> None:
-        """Have a block on the device, copy the following one there, and free all others.
+        """Keep a block on the device, copy the following one there, and free all others.
 
-        In a backward pass forward blocks run again where activations are recomputed, in the middle of another block's
-        backward pass: that block stays. There are no gradients on the device then, so this is no more than planned.
+        In a backward pass, recomputation runs forward blocks in the middle of another block's backward pass: that block
+        stays. There are no gradients on the device then, so the plan's memory is not exceeded.
         """
         window = [number for number in (block, following) if 0 <= number < len(self._blocks)]
         if self._in_backward() and self._backward not in (-1, block):
@@ -237,7 +239,7 @@ class Streamed:
         self.peak = max(self.peak, self.resident + self._gradients)
 
     def _fetch(self, entry: Offloaded) -> None:
-        """Copy a parameter to the device, unless it is there as the optimizer left it."""
+        """Copy a parameter to the device, unless the optimizer's current version is there."""
         if entry.version == entry.host._version:
             return
         entry.version = entry.host._version
@@ -247,20 +249,20 @@ class Streamed:
         if self._copies is None:
             entry.storage.copy_(values)
             return
-        self._copies.wait_stream(torch.cuda.current_stream(self.device))  # who had this memory before is done
+        self._copies.wait_stream(torch.cuda.current_stream(self.device))  # earlier users of this memory are done
         with torch.cuda.stream(self._copies):
             entry.storage.copy_(values, non_blocking=True)
             entry.ready = torch.cuda.Event()  # type: ignore[no-untyped-call]
             entry.ready.record()
 
     def _await(self, entry: Offloaded) -> None:
-        """Let what the device computes from now on wait for a parameter's copy."""
+        """Make the device's next computations wait for a parameter's copy."""
         if entry.ready is not None:
             torch.cuda.current_stream(self.device).wait_event(entry.ready)
             entry.ready = None
 
     def _free(self, entry: Offloaded) -> None:
-        self._await(entry)  # a copy that nobody waited for may still write
+        self._await(entry)  # a pending copy may still write
         entry.storage.resize_(0)
         entry.version = -1
         self._there.remove(entry)
@@ -268,7 +270,7 @@ class Streamed:
     # ---- gradients
 
     def _land(self, entry: Offloaded, leaf: Tensor, block: int) -> None:
-        """Take a gradient off the device as soon as autograd has it."""
+        """Move a gradient off the device as soon as autograd has it."""
         gradient, leaf.grad = leaf.grad, None
         if gradient is None:
             return
@@ -287,7 +289,7 @@ class Streamed:
         self._landing.append((entry, gradient, staged, copied))
 
     def _staged(self, entry: Offloaded, block: int, gradient: Tensor) -> Tensor:
-        """Return a parameter's place in the pinned buffer, which has room for the gradients of one block."""
+        """Return a parameter's part of the pinned buffer, which has room for the gradients of one block."""
         if self._staging is None:
             room = max(self.block_bytes) + 16 * max(len(block) for block in self._blocks)
             self._staging = torch.empty(room, dtype=torch.uint8, pin_memory=True)
@@ -297,7 +299,7 @@ class Streamed:
         return self._staging[start : start + size].view(gradient.dtype).view(gradient.shape)
 
     def _collect(self) -> None:
-        """Add the gradients that have come to the host, and free them on the device."""
+        """Add the gradients that have arrived on the host, and free them on the device."""
         for entry, _, staged, copied in self._landing:
             copied.synchronize()
             self._add(entry, staged.clone())
@@ -312,12 +314,12 @@ class Streamed:
     # ---- the end, and a check
 
     def forget(self) -> None:
-        """Copy every parameter again before it is used: somebody wrote to the host's copies."""
+        """Copy every parameter again before its next use: the host's copies were changed."""
         for entry in self._held.values():
             entry.version = -1
 
     def close(self) -> None:
-        """Bring all parameters and gradients back to the device, and take the hooks away."""
+        """Move all parameters and gradients back to the device, and remove the hooks."""
         for callback in reversed(self.at_end):
             callback()
         self._collect()
@@ -329,16 +331,16 @@ class Streamed:
 
     @contextmanager
     def watch(self) -> Iterator[None]:
-        """Refuse, by name, each operator that reads a parameter that is not on the device. Slow: for a first step.
+        """Refuse, by name, each operator that reads a parameter outside the device. Slow: for a first step.
 
-        Without it such an operator fails too, but some of them with a segmentation fault.
+        Otherwise such an operator fails too, but sometimes with a segmentation fault.
         """
         with _Watch({entry.storage._cdata: entry.name for entry in self._held.values()}):
             yield
 
 
 def _forgetting(streamed: Streamed) -> Callable[..., None]:
-    """Return what is called after a step of any optimizer: what the device holds may be old."""
+    """Return a hook for the steps of any optimizer, after which the device's copies may be old."""
     reference = ref(streamed)
 
     def forget(*_: Any) -> None:
@@ -357,7 +359,7 @@ def _accumulate(parameter: nn.Parameter, gradient: Tensor) -> None:
 
 
 class _Watch(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """Looks at the tensors of each operator: storages that are empty must not be read."""
+    """Checks the tensors of each operator: empty storages must not be read."""
 
     def __init__(self, names: Mapping[int, str]) -> None:
         super().__init__()  # type: ignore[no-untyped-call]

@@ -1,4 +1,4 @@
-"""Where blocks are that `offload` streams: modules of a model, or operators of a stage's graph."""
+"""The blocks that `offload` streams: modules of a model, or operators of a stage's graph."""
 
 from collections.abc import Iterable, Iterator
 from functools import partial
@@ -16,7 +16,7 @@ from hackathon.parallel.live.offload import Streamed
 def stream_modules(
     module: nn.Module, blocks: Iterable[nn.Module] | None = None, device: torch.device | str = "cpu"
 ) -> Streamed:
-    """Stream blocks of a module, in the order in which they run; None: each module that has parameters of its own.
+    """Stream blocks of a module, in their running order; None: each module with parameters of its own.
 
     Every trainable parameter belongs to a block; frozen parameters and buffers stay on the device.
     """
@@ -33,7 +33,7 @@ def stream_modules(
         for block in chosen
     ]
     target = torch.device(device)
-    # all modules of each block that hold a parameter, before leaves take its place
+    # all modules of each block with a parameter, before leaves replace it
     positions = [[(holder, name, own) for holder in block.modules() for name, own in holder._parameters.items()]
               for block in chosen]  # fmt: skip
     streamed = Streamed([[(named[parameter], parameter) for parameter in block] for block in listed], target)
@@ -88,14 +88,14 @@ def _refuse_nested(blocks: list[nn.Module], names: dict[nn.Module, str]) -> None
 
 
 def _move_others(module: nn.Module, device: torch.device) -> None:
-    """Move what is not streamed to the device."""
+    """Move everything else to the device."""
     for tensor in [*module.parameters(), *module.buffers()]:
         if not tensor.requires_grad:
             tensor.data = tensor.data.to(device)
 
 
 def _keep_state_dict(module: nn.Module, streamed: Streamed) -> None:
-    """Let `state_dict()` give the values on the host, and refuse to load into a device that has none."""
+    """Let `state_dict()` return the host's values, and refuse to load into an empty device copy."""
     hosts_by_id = streamed.hosts()
     hosts = {name: hosts_by_id[id(parameter)] for name, parameter in module.named_parameters(remove_duplicate=False)
              if parameter.requires_grad}  # fmt: skip
@@ -132,12 +132,10 @@ class _Call(nn.Module):
 def stream_graph(
     stage: fx.GraphModule, device: torch.device | str = "cpu", training: Streamed | None = None
 ) -> Streamed | None:
-    """Stream the operators of a stage that read trainable parameters; None if no operator does.
+    """Stream the operators of a stage that read trainable parameters; None without any.
 
-    `training`: the stage evaluates with parameters that another stage trains.
-
-    A block is one operator, as a plan counts. One that reads a view of a parameter, which another operator made, is a
-    block too.
+    `training`: the stage evaluates with parameters that another stage trains. A block is one operator, as a plan
+    assumes. An operator that reads a view of a parameter, created by another operator, is a block too.
     """
     target = torch.device(device)
     read, _ = parameters_read(stage)
@@ -172,9 +170,9 @@ def _insert(stage: fx.GraphModule, after: fx.Node, name: str, function: Any, *va
 def parameters_read(
     stage: fx.GraphModule, *, frozen: bool = False
 ) -> tuple[dict[fx.Node, list[fx.Node]], dict[fx.Node, list[fx.Node]]]:
-    """Return, per operator, the nodes of the trainable parameters whose memory it reads, and whose it gives on.
+    """Return, per operator, the nodes of trainable parameters whose memory it reads, and whose it passes on.
 
-    `frozen`: those that are not trained, too.
+    `frozen`: include frozen ones.
     """
     reads: dict[fx.Node, list[fx.Node]] = {}
     views: dict[fx.Node, list[fx.Node]] = {}

@@ -1,4 +1,4 @@
-"""The plan that a model runs by: read from plan.json, checked against the captured model."""
+"""The plan of a model: read from plan.json, checked against the captured model."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -14,7 +14,7 @@ from hackathon.text.errors import RequestError
 
 @dataclass(frozen=True)
 class RunPlan:
-    """What the runtime needs of a plan; one entry per stage."""
+    """The runtime's part of a plan; one entry per stage."""
 
     operators: tuple[tuple[str, ...], ...]
     replicas: tuple[int, ...]
@@ -29,7 +29,7 @@ class RunPlan:
 
 
 def run_plan(plan: Path | str | Mapping[str, Any]) -> RunPlan:
-    """Return the plan in a file, or in an object as it stands in one. Raises RequestError for what is no plan."""
+    """Return the plan in a file, or in an object with its content. Raises RequestError for an invalid plan."""
     name = "plan" if isinstance(plan, Mapping) else str(plan)
     value = plan if isinstance(plan, Mapping) else read_object(Path(plan))
     reader = FieldReader(name)
@@ -89,7 +89,7 @@ def _whole(reader: FieldReader, value: object, field: str) -> int:
 
 
 def check_plan(plan: RunPlan, traced: Traced | ModuleChain) -> None:
-    """Raise RequestError unless the plan was made for this model and a runtime can follow it."""
+    """Raise RequestError unless the plan is for this model and a runtime supports it."""
     try:
         if isinstance(traced, ModuleChain):
             traced.check(plan.stage_of)

@@ -1,4 +1,4 @@
-"""How a rank finds the others: from the environment that every launcher of the toolkit sets."""
+"""Connect the ranks: by the environment that every launcher of the toolkit sets."""
 
 import os
 from datetime import timedelta
@@ -8,7 +8,7 @@ import torch.distributed as dist
 
 
 def device_of_rank() -> torch.device:
-    """Return the GPU of this rank, or the CPU where there is none."""
+    """Return the GPU of this rank, or the CPU without one."""
     if not torch.cuda.is_available():
         return torch.device("cpu")
     return torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")) % torch.cuda.device_count())

@@ -1,4 +1,4 @@
-"""What the runtime refuses when a model is handed over: each by its name, before anything has run."""
+"""Refuse unsupported models and options by name, before anything has run."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -39,7 +39,7 @@ def check_model(model: nn.Module) -> None:
             raise RequestError("auto_parallel.wrapped", module=name, kind="DTensor")
         if tensor._backward_hooks or getattr(tensor, "_post_accumulate_grad_hooks", None):
             raise RequestError("auto_parallel.hooked", module=name)
-    # modules of a model on the meta device are initialised: values that some have already would be lost
+    # modules of a model on the meta device are initialised, which would overwrite existing values of some
     if any(tensor.is_meta for _, tensor in named_state(model)):
         for name, parameter in model.named_parameters():
             if not parameter.is_meta:
@@ -56,13 +56,13 @@ def check_hooks(model: nn.Module) -> None:
 
 
 def check_modules(plan: RunPlan, inputs: Inputs, schedule: str, *, compiler: bool, shard: bool) -> None:
-    """Raise RequestError for what does not go with a plan that cuts between modules, which run as they are."""
+    """Raise RequestError for options that exclude a plan with cuts between unchanged modules."""
     one_argument(inputs)
     options = {
         "compiler=": compiler,
         "shard=True": shard,
         "offload": any(plan.offload),
-        # a module's own backward pass cannot come in two
+        # a module's own backward pass cannot be split
         f"schedule={schedule}": INTERLEAVED.get(schedule, False),
     }
     for option, is_used in options.items():
@@ -71,13 +71,13 @@ def check_modules(plan: RunPlan, inputs: Inputs, schedule: str, *, compiler: boo
 
 
 def check_loss(loss: object) -> None:
-    """Raise RequestError for a loss that is trained itself."""
+    """Raise RequestError for a loss with trainable parameters."""
     if isinstance(loss, nn.Module) and any(parameter.requires_grad for parameter in loss.parameters()):
         raise RequestError("auto_parallel.trained_loss", name=type(loss).__name__)
 
 
 def check_options(schedule: str, precision: str | None) -> None:
-    """Raise RequestError for an option that this runtime does not have."""
+    """Raise RequestError for an option that this runtime does not support."""
     if schedule not in SCHEDULES:
         raise RequestError("auto_parallel.schedule", name=schedule, names=", ".join(SCHEDULES))
     if precision is not None and precision not in PRECISIONS:
@@ -85,34 +85,34 @@ def check_options(schedule: str, precision: str | None) -> None:
 
 
 def check_offload(plan: RunPlan, precision: str | None, compiler: str | None) -> None:
-    """Raise RequestError for a stage with parameters in main memory and an option that does not go with it."""
+    """Raise RequestError for a stage with parameters in main memory and an option that excludes this."""
     for number, offload in enumerate(plan.offload):
         if offload and (precision or compiler):
-            # autocast would keep a converted copy of each parameter; a compiled stage does not call what streams them
+            # autocast would keep a converted copy of each parameter; a compiled stage does not call the streaming hooks
             raise RequestError("auto_parallel.offload", stage=number, option="precision" if precision else "compiler")
 
 
 def check_shard(plan: RunPlan, compiler: str | None) -> None:
-    """Raise RequestError for a plan or an option that does not go with parameters divided over replicas."""
+    """Raise RequestError for a plan or an option that excludes dividing parameters over replicas."""
     for number, (replicas, offload) in enumerate(zip(plan.replicas, plan.offload, strict=True)):
         if replicas > 1 and (offload or compiler):
-            # streamed parameters are in main memory already; a compiled stage does not call what gathers them
+            # streamed parameters are in main memory already; a compiled stage does not call the gathering hooks
             raise RequestError("auto_parallel.shard", stage=number, option="offload" if offload else "compiler=")
         if plan.micro_batches % replicas:
-            # each pass gathers over all replicas, so all of them make as many
+            # each pass gathers over all replicas, so all of them must make equally many
             raise RequestError(
                 "auto_parallel.shard_uneven", stage=number, replicas=replicas, micro_batches=plan.micro_batches
             )
 
 
 def chunks_of(plan: RunPlan, world: int, schedule: str, *, compiler: bool, shard: bool) -> int:
-    """Return how many stages each rank runs. Raises RequestError if the stages cannot be interleaved over the ranks."""
+    """Return the number of stages per rank. Raises RequestError if the stages cannot be interleaved over the ranks."""
     if schedule not in INTERLEAVED:
         return 1
     options = {
         "shard=True": shard,
         "offload": any(plan.offload),
-        # a compiled stage is one operator of autograd: its backward pass cannot come in two
+        # a compiled stage is one operator of autograd: its backward pass cannot be split
         "compiler=": compiler and INTERLEAVED[schedule],
     }
     for option, is_used in options.items():
@@ -138,9 +138,9 @@ def chunks_of(plan: RunPlan, world: int, schedule: str, *, compiler: bool, shard
 
 
 def check_links(parts: Sequence[StagePart], layout: Layout, device: torch.device) -> None:
-    """Raise RequestError where NCCL, which knows no tags, would take one tensor for another.
+    """Raise RequestError if NCCL, which has no tags, would confuse two tensors.
 
-    With several stages per rank, tensors that pass over a stage are received in another order than they are sent.
+    With several stages per rank, tensors that skip a stage are received in another order than they are sent.
     """
     if layout.chunks == 1 or device.type == "cpu":
         return
@@ -154,7 +154,7 @@ def check_links(parts: Sequence[StagePart], layout: Layout, device: torch.device
 
 
 def check_size(plan: RunPlan, world: int, chunks: int) -> None:
-    """Raise RequestError unless there are as many ranks as the plan has replicas of stages, `chunks` stages a rank."""
+    """Raise RequestError unless there are as many ranks as the plan's replicas of stages, `chunks` stages per rank."""
     needed = sum(plan.replicas) // chunks
     if needed != world:
         raise RequestError(
@@ -177,7 +177,10 @@ def check_optimizer(optimizer: object) -> None:
 
 
 def check_mixed(optimizer: torch.optim.Optimizer) -> None:
-    """Let an optimizer take parameters one by one: some are divided, some whole. Raises RequestError if it cannot."""
+    """Make an optimizer process parameters individually: some are divided, others not.
+
+    Raises RequestError if impossible.
+    """
     for group in optimizer.param_groups:
         for option in ("foreach", "fused"):
             if group.get(option):

@@ -1,4 +1,4 @@
-"""One step over all stages: the passes of this rank in the shared order, with the tensors they need from others."""
+"""One step over all stages: the passes of this rank in the common order, with the tensors they need from others."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ def passes(layout: Layout, rank: int, micro_batches: int, schedule: str) -> list
 StagePass = tuple[str, int, int]
 """(kind, stage, micro-batch); kinds are those of plan.order."""
 INTERLEAVED = {"interleaved-1f1b": False, "interleaved-zero-bubble": True}
-"""Schedules with several stages per rank → whether backward passes come in two."""
+"""Schedules with several stages per rank → whether backward passes are split in two."""
 
 
 def stage_passes(layout: Layout, rank: int, micro_batches: int, schedule: str) -> list[StagePass]:
@@ -45,7 +45,7 @@ def stage_passes(layout: Layout, rank: int, micro_batches: int, schedule: str) -
 
 @dataclass(frozen=True)
 class Links:
-    """The tensors between stages, numbered alike on all ranks: a number for each value and stage that reads it."""
+    """The tensors between stages, with the same numbers on all ranks: one for each value and stage that reads it."""
 
     numbers: Mapping[tuple[str, int], int]
 
@@ -56,12 +56,12 @@ class Links:
         return cls({pair: number for number, pair in enumerate(pairs)})
 
     def tag(self, value: Value, reader: int, micro_batch: int, *, forward: bool) -> int:
-        """Return the tag of a message: unlike that of any other message of a step."""
+        """Return the tag of a message, unique in a step."""
         return (micro_batch * len(self.numbers) + self.numbers[value.name, reader]) * 2 + forward
 
 
 class Pipeline:
-    """What this rank does in a step."""
+    """The work of this rank in a step."""
 
     def __init__(
         self, stages: Sequence[RankStage], links: Links, exchange: Messenger, schedule: str = "1f1b"
@@ -136,7 +136,7 @@ class Pipeline:
         return results
 
     def _begin(self, step: StagePass) -> list[Received]:
-        """Begin to receive what a pass needs; gradients from the latest stage first."""
+        """Start receiving the tensors of a pass; gradients from the latest stage first."""
         kind, number, micro_batch = step
         part = self.stages[number].part
         if kind == FORWARD:
@@ -179,7 +179,7 @@ class Pipeline:
 def _summed(
     sends: Sequence[Value], coming: Sequence[Received], tensors: Sequence[torch.Tensor]
 ) -> list[torch.Tensor | None]:
-    """Return the gradient of each value: its readers' added, the latest stage's first, as autograd adds them."""
+    """Return the gradient of each value: its readers' sum, the latest stage's first, in the order of autograd."""
     sums: dict[str, torch.Tensor] = {}
     for message, tensor in zip(coming, tensors, strict=True):
         name = message.value.name

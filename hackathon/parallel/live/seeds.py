@@ -1,4 +1,4 @@
-"""Random numbers that depend on step, micro-batch and operator, and not on how the model is partitioned.
+"""Random numbers that depend on step, micro-batch and operator, but not on the partition of the model.
 
 Before each operator that draws random numbers the generators are seeded. A recomputed stage draws the same numbers.
 """
@@ -18,7 +18,7 @@ _DROPOUT = {"aten.dropout.default": (1, 2), "aten.dropout_.default": (1, 2), "at
 
 
 class Moment:
-    """Which seed, step and micro-batch the operators of this process belong to now."""
+    """The current seed, step and micro-batch of this process's operators."""
 
     seed = 0
     step = 0
@@ -37,12 +37,12 @@ def mixed(*numbers: int) -> int:
 
 
 def seed_operator(number: int) -> None:
-    """Seed the generators for the operator that is the `number`-th of those that draw random numbers."""
+    """Seed the generators for the `number`-th operator that draws random numbers."""
     torch.manual_seed(mixed(Moment.seed, Moment.step, Moment.micro_batch, number))
 
 
 def seed_module(number: int) -> None:
-    """Seed the generators of torch, Python and NumPy for the module at a place in a chain; -1: for its loss."""
+    """Seed the generators of torch, Python and NumPy for the module at a position in a chain; -1: for its loss."""
     seed = mixed(Moment.seed, Moment.step, Moment.micro_batch, number)
     torch.default_generator.manual_seed(seed)  # torch.manual_seed takes 80 µs, for devices that this rank does not use
     if torch.cuda.is_initialized():  # type: ignore[no-untyped-call]
@@ -54,7 +54,7 @@ def seed_module(number: int) -> None:
 
 @contextlib.contextmanager
 def programs_numbers_kept() -> Iterator[None]:
-    """Give the random numbers of torch, Python and NumPy back to the program afterwards."""
+    """Restore the program's random state of torch, Python and NumPy afterwards."""
     python = random.getstate()
     numpy = sys.modules["numpy"].random.get_state() if "numpy" in sys.modules else None
     try:
@@ -68,7 +68,7 @@ def programs_numbers_kept() -> Iterator[None]:
 
 @contextlib.contextmanager
 def own_random_numbers(active: bool) -> Iterator[None]:
-    """Give the program's own random numbers back afterwards: data are shuffled as without the pipeline."""
+    """Restore the program's own random state afterwards: data are shuffled as without the pipeline."""
     if not active:
         yield
         return
@@ -81,7 +81,7 @@ def _cuda_devices() -> list[int]:
 
 
 def draws(node: fx.Node, module: torch.nn.Module) -> bool:
-    """Return whether an operator draws random numbers, or the part of a graph that it runs does."""
+    """Return whether an operator, or its part of a graph, draws random numbers."""
     target = node.target
     if isinstance(target, torch._ops.OpOverload):
         return torch.Tag.nondeterministic_seeded in target.tags and not _is_off(node)

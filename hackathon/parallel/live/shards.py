@@ -1,8 +1,8 @@
-"""The parameters of a stage, divided over its replicas (FSDP2): parameters, gradients and optimizer states alike.
+"""Divide a stage's parameters, gradients and optimizer states over its replicas (FSDP2).
 
-Each replica keeps its rows of every parameter. The graph of the stage becomes a chain of blocks, each a module of its
-own. A pass gathers one block after another, and gives it up when it has run; a backward pass sums the gradients over
-the replicas and keeps this rank's rows of the sum.
+Each replica has its rows of every parameter. The graph of the stage becomes a chain of blocks, each a separate module.
+A pass gathers one block after another, and releases it after use; a backward pass sums the gradients over the replicas
+and keeps this rank's rows of the sum.
 """
 
 import operator
@@ -23,7 +23,7 @@ from hackathon.parallel.live.offload_blocks import parameters_read
 from hackathon.parallel.live.split import StagePart
 
 PIECES = 8
-"""A block has about this part of a stage's parameters, or those of one operator if they are more."""
+"""A block has about this fraction of a stage's parameters, or those of one operator if they are more."""
 
 
 class Shards:
@@ -33,7 +33,7 @@ class Shards:
         self, part: StagePart, mine: Mapping[str, torch.Tensor], tied: Collection[str], exchange: Messenger,
         ranks: tuple[int, ...],
     ) -> None:  # fmt: skip
-        """`mine`: the stage's state by canonical name; `tied`: names that other stages hold, too: they stay whole."""
+        """`mine`: the stage's state by canonical name; `tied`: names in other stages, too, which are not divided."""
         from torch.distributed.fsdp import fully_shard
 
         assert isinstance(part.module, fx.GraphModule)
@@ -58,28 +58,28 @@ class Shards:
             fsdp_module: Any = fully_shard(block, mesh=mesh, reshard_after_forward=True, ignored_params=ignored)
             fsdp_module.set_gradient_divide_factor(1.0)  # a sum, as over replicas without it
             fsdp_module.set_force_sum_reduction_for_comms(True)
-        # an operator in place stays in the block of the tensor that it changes: the hooks are not lost
+        # an in-place operator stays in the block of the tensor that it changes, so the hooks are not lost
         warnings.filterwarnings("ignore", message="FSDP2-wrapped module .* returned a view tensor")
         self.module: nn.Module = blocks.module
         """Runs a pass of the stage."""
         self.is_mixed = any(parameter.requires_grad for parameter in ignored)
-        """Whether some parameters that the stage trains stay whole."""
+        """Whether some trainable parameters of the stage are not divided."""
         after = _places(blocks.module)
         new = {id(parameter): after[position] for position, parameter in before.items()}
         self.parameters: dict[str, nn.Parameter] = {
             name: new[id(parameter)] for name, parameter in sorted(divided.items())
         }
-        """Those that are divided, by canonical name; each knows its whole shape and this rank's rows."""
+        """The divided parameters by canonical name, with their full shape and this rank's rows."""
 
     def gathered(self) -> dict[str, nn.Parameter]:
-        """Return the divided parameters, whole. All replicas of the stage call this."""
+        """Return the complete divided parameters. All replicas of the stage call this."""
         return {
             name: nn.Parameter(self.whole(parameter), requires_grad=False)
             for name, parameter in self.parameters.items()
         }
 
     def whole(self, tensor: torch.Tensor) -> torch.Tensor:
-        """Return a tensor whole that is divided, others as they are. All replicas of the stage call this."""
+        """Return a divided tensor in full, others unchanged. All replicas of the stage call this."""
         if not is_divided(tensor):
             return tensor
         with self._exchange.together(self._ranks):
@@ -87,17 +87,17 @@ class Shards:
 
 
 def is_divided(tensor: object) -> bool:
-    """Return whether a rank holds only rows of a tensor."""
+    """Return whether a rank has only rows of a tensor."""
     return hasattr(tensor, "full_tensor")
 
 
 def rows(tensor: torch.Tensor) -> torch.Tensor:
-    """Return what this rank holds of a tensor, in the same memory."""
+    """Return this rank's part of a tensor, in the same memory."""
     return tensor.to_local() if is_divided(tensor) else tensor  # type: ignore[attr-defined]
 
 
 def divided_as(tensor: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
-    """Return a tensor that all replicas hold whole, divided as another is."""
+    """Return a tensor that all replicas have in full, divided like another one."""
     from torch.distributed.tensor import distribute_tensor
 
     assert is_divided(like)
@@ -107,7 +107,7 @@ def divided_as(tensor: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
 
 
 def _places(module: nn.Module) -> dict[tuple[str, str], Any]:
-    """Return where parameters are: path of the module and name → the parameter."""
+    """Return (path of the module, name) → the parameter."""
     return {
         (path, name): parameter
         for path, owner in module.named_modules()
@@ -127,7 +127,7 @@ class ShardBlocks:
 
 
 def in_blocks(stage: fx.GraphModule, undivided: Collection[nn.Parameter] = ()) -> ShardBlocks:
-    """Return a stage in blocks with the same inputs and outputs. `undivided`: parameters that no block may hold."""
+    """Return a stage in blocks with the same inputs and outputs. `undivided`: parameters that no block may have."""
     read, _ = parameters_read(stage, frozen=True)
     nodes = [node for node in stage.graph.nodes if node.op == "call_function"]
     starts = _starts(
@@ -147,7 +147,7 @@ def in_blocks(stage: fx.GraphModule, undivided: Collection[nn.Parameter] = ()) -
 def leaves_stage(stage: fx.GraphModule) -> list[nn.Parameter]:
     """Return the parameters of which a view is an output of the stage.
 
-    It may be on its way to another rank when the stage gives its parameters up.
+    It may be on its way to another rank when the stage releases its parameters.
     """
     _, views = parameters_read(stage, frozen=True)
     output = next(node for node in stage.graph.nodes if node.op == "output")
@@ -185,7 +185,7 @@ def _starts(stage: fx.GraphModule, nodes: Sequence[fx.Node], read: dict[fx.Node,
 
 
 def _legal(stage: fx.GraphModule, nodes: Sequence[fx.Node]) -> list[int]:
-    """Return the positions at which a block may begin: nothing glued is parted, nor an operator from its seed."""
+    """Return the positions at which a block may begin: no glued operators, or operator and seed, are separated."""
     numbers = {node.name: at for at, node in enumerate(nodes)}
     closed = {at + 1 for at, node in enumerate(nodes) if node.target is seeds.seed_operator}
     for group in glued_groups(stage.graph):

@@ -16,7 +16,7 @@ from hackathon.parallel.live.split import moved
 
 
 class Skeleton:
-    """The copy of a model; the model itself may give up its parameters afterwards."""
+    """The copy of a model; the model itself may release its parameters afterwards."""
 
     def __init__(self, model: nn.Module, loss: Callable[..., Any] | None) -> None:
         self._mode = FakeTensorMode(allow_non_fake_inputs=True)

@@ -1,4 +1,4 @@
-"""Names a stage that hangs, long before the time limit. Nothing is ended by that."""
+"""Name a stage that hangs, long before the time limit, without stopping anything."""
 
 import contextlib
 import time
@@ -9,31 +9,31 @@ from hackathon.parallel.live.layout import Layout
 from hackathon.text.messages import message
 
 LEAST, TIMES = 60.0, 10.0
-"""Seconds, and times the slowest step so far, after which a rank that has not gone on is named: the longer of both."""
+"""Minimum seconds, and multiple of the slowest step so far, after which an idle rank is named: the longer of both."""
 SETTLING = 3.0
-"""Seconds in which all ranks say that they wait, before one of them is named."""
+"""Seconds in which all ranks publish that they wait, before one of them is named."""
 KEY = "hackathon/slow/"
 
 
 class StepProgress:
-    """What this rank does in a step: whom it waits for, and since when."""
+    """This rank's activity in a step: the ranks that it waits for, and since when."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self.clock = clock
         self.since: float | None = None
-        """When it began what it does now; None outside a step, or where it cannot be told."""
+        """When the current activity began; None outside a step, or when unknown."""
         self.waits: tuple[int, ...] = ()
-        """Ranks that it waits for; none: it works itself."""
+        """Ranks that it waits for; empty while it computes."""
         self.slowest = 0.0
 
     @property
     def limit(self) -> float:
-        """Seconds after which a rank that has not gone on is named."""
+        """Seconds after which an idle rank is named."""
         return max(LEAST, TIMES * self.slowest)
 
     @contextlib.contextmanager
     def step(self) -> Iterator[None]:
-        """Watch a step, and learn how long one takes."""
+        """Watch a step, and measure its duration."""
         began = self.since = self.clock()
         try:
             yield
@@ -43,7 +43,7 @@ class StepProgress:
 
     @contextlib.contextmanager
     def waiting(self, ranks: Sequence[int], *, surely: bool = True) -> Iterator[None]:
-        """Wait for ranks. Without `surely` this rank may work or wait meanwhile, and names nobody."""
+        """Wait for ranks. Without `surely` this rank may compute or wait meanwhile, and names no rank."""
         before = self.since
         if before is None:
             yield
@@ -56,16 +56,16 @@ class StepProgress:
 
 
 class SlowStages:
-    """Looks, several times a second, whether this rank or one that it waits for hangs in a step."""
+    """Checks, several times a second, whether this rank or one that it waits for hangs in a step."""
 
     def __init__(self, layout: Layout, rank: int, progress: StepProgress, store: Any, timeout: float) -> None:
         self._layout, self._rank, self._progress = layout, rank, progress
         self._store, self._timeout = store, timeout
         self._published = self._named = -1.0
-        """The `since` that was published, and the one for which a rank was named."""
+        """The published `since`, and the one for which a rank was named."""
 
     def look(self) -> str | None:
-        """Return what to say, once for each time that something hangs."""
+        """Return a message, once for each hang."""
         progress = self._progress
         since, waits = progress.since, progress.waits
         late = 0.0 if since is None else progress.clock() - since - progress.limit
@@ -83,7 +83,7 @@ class SlowStages:
         if not waits:
             return self._sentence(self._rank)
         if self._rank:
-            return None  # rank 0 says it for all that wait
+            return None  # rank 0 reports it for all waiting ranks
         ends = self._ends(waits)
         if ends:
             return self._sentence(ends[0])

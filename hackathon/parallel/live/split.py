@@ -1,4 +1,4 @@
-"""Splits a captured graph into stages: a graph of its own for each, and the tensors that go from stage to stage."""
+"""Split a captured graph into stages: a separate graph for each, and the tensors between stages."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from hackathon.parallel.live.capture import Traced, attribute, user_name
 
 @dataclass(frozen=True)
 class Value:
-    """A tensor that one stage makes and others read."""
+    """A tensor that one stage computes and others read."""
 
     name: str
     sender: int
@@ -36,11 +36,11 @@ class StagePart:
     module: nn.Module
     operators: tuple[str, ...]
     inputs: tuple[int, ...]
-    """Which leaves of the inputs of the whole model it reads."""
+    """Indices of the leaves of the whole model's inputs that it reads."""
     receives: tuple[Value, ...]
     sends: tuple[Value, ...]
     results: tuple[int, ...]
-    """Which leaves of the output of the whole model it makes."""
+    """Indices of the leaves of the whole model's output that it computes."""
     state: tuple[str, ...]
     """The user's names of the parameters, buffers and constants that it reads, tied ones as the graph names them."""
     changed: tuple[str, ...]
@@ -50,7 +50,7 @@ class StagePart:
 
 
 class SplitError(ValueError):
-    """An assignment that no runtime can follow; `reason` is one of missing, unknown, backwards, glued."""
+    """An assignment that no runtime supports; `reason` is one of missing, unknown, backwards, glued."""
 
     def __init__(self, reason: str, operator: str, other: str = "") -> None:
         super().__init__(f"{reason}: {operator} {other}".strip())
@@ -58,7 +58,7 @@ class SplitError(ValueError):
 
 
 def check(traced: Traced, stage_of: Mapping[str, int]) -> None:
-    """Raise SplitError unless each operator is in one stage, no tensor goes backwards and nothing glued is parted."""
+    """Raise SplitError unless each operator is in one stage, no tensor goes backwards and glued ones are together."""
     operators = set(traced.operators)
     for name in stage_of:
         if name not in operators:
@@ -80,10 +80,10 @@ def split(
     traced: Traced, stage_of: Mapping[str, int], *, stages: int | None = None, device: torch.device | None = None,
     metadata: Mapping[str, torch.Tensor] | None = None,
 ) -> list[StagePart]:  # fmt: skip
-    """Return the stages of an assignment operator → stage. Raises SplitError for one that cannot be followed.
+    """Return the stages of an assignment operator → stage. Raises SplitError for an unsupported one.
 
-    `device`: where constants are made, instead of where they were made when the model was captured. `metadata`: shape
-    and type of each operator's result where they differ from those of the capture (autocast).
+    `device`: replaces the device of constants at capture. `metadata`: shape and type of each operator's result if they
+    differ from those at capture (autocast).
     """
     check(traced, stage_of)
     count = max(stage_of.values(), default=0) + 1 if stages is None else stages
@@ -134,7 +134,7 @@ def _values(traced: Traced, stage_of: Mapping[str, int], metadata: Mapping[str, 
 
 
 def strides_on_the_way(tensor: torch.Tensor) -> tuple[int, ...]:
-    """Return the strides with which a tensor travels: its own if they fill its memory without gaps."""
+    """Return the strides with which a tensor is sent: its own if they fill its memory without gaps."""
     expected = 1
     for stride, size in sorted(zip(tensor.stride(), tensor.shape, strict=True)):
         if size == 1:
@@ -217,7 +217,7 @@ def _move_node(node: fx.Node, device: torch.device) -> None:
 
 
 def _move(module: fx.GraphModule, device: torch.device) -> None:
-    """Let a part of a graph that is a module of its own (under no_grad, say) make its tensors on a device."""
+    """Move the tensors created in a separate module of a graph (e.g. under no_grad) to a device."""
     for node in module.graph.nodes:
         _move_node(node, device)
     for child in module.children():
@@ -231,7 +231,7 @@ def _named(nodes: Sequence[fx.Node], name: str) -> fx.Node:
 
 
 def flat_output(graph: fx.Graph) -> list[Any]:
-    """Return what the output node returns, leaf by leaf."""
+    """Return the leaves of the output node."""
     output = next(node for node in graph.nodes if node.op == "output")
     returned = output.args[0]
     return list(returned) if isinstance(returned, (tuple, list)) else [returned]

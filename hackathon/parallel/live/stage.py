@@ -1,4 +1,4 @@
-"""One stage on one rank: its passes over micro-batches, and what it keeps between forward and backward."""
+"""One stage on one rank: its passes over micro-batches, and its state between forward and backward."""
 
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,7 +24,7 @@ class _Held:
 
 
 class RankStage:
-    """Runs one stage. With `recompute` it keeps only what it received, and runs forward again before backward."""
+    """Runs one stage. With `recompute` it stores only its received tensors, and runs forward again before backward."""
 
     def __init__(
         self, part: StagePart, device: torch.device, *, recompute: bool = False, precision: torch.dtype | None = None,
@@ -36,15 +36,15 @@ class RankStage:
         self._run: Any = torch.compile(run, backend=compiler, fullgraph=True) if compiler else run
         self._held: dict[int, _Held] = {}
         self.most_held = 0
-        """The most micro-batches that were between their forward and their backward pass at once."""
+        """Highest number of micro-batches between their forward and their backward pass at once."""
 
     @property
     def held(self) -> int:
-        """How many micro-batches are between their forward and their backward pass."""
+        """Number of micro-batches between their forward and their backward pass."""
         return len(self._held)
 
     def forward(self, micro_batch: int, inputs: Sequence[Any], received: Sequence[torch.Tensor]) -> list[torch.Tensor]:
-        """Return what the stage sends, then its results, without their graph."""
+        """Return the stage's sent tensors, then its results, without their graph."""
         for value, tensor in zip(self.part.receives, received, strict=True):
             tensor.requires_grad_(value.gradient)
         state = _Held(list(inputs), list(received))
@@ -56,7 +56,7 @@ class RankStage:
         return [output.detach() for output in outputs]
 
     def backward(self, micro_batch: int, gradients: Sequence[torch.Tensor | None]) -> list[torch.Tensor | None]:
-        """Return the gradients of what the stage received, from those of what it sent and of its results."""
+        """Return the gradients of the received tensors, from those of the sent ones and of the results."""
         state = self._held.pop(micro_batch)
         outputs, output_gradients = self._pairs(micro_batch, state, gradients)
         if outputs:
@@ -64,7 +64,7 @@ class RankStage:
         return [tensor.grad for tensor in state.received]
 
     def backward_input(self, micro_batch: int, gradients: Sequence[torch.Tensor | None]) -> list[torch.Tensor | None]:
-        """As `backward`, but leave the gradients of parameters to `backward_weight`."""
+        """Like `backward`, but leave the gradients of parameters to `backward_weight`."""
         state = self._held[micro_batch]
         outputs, output_gradients = self._pairs(micro_batch, state, gradients)
         state.rest = DeferredWeights(
@@ -81,7 +81,7 @@ class RankStage:
     def _pairs(
         self, micro_batch: int, state: _Held, gradients: Sequence[torch.Tensor | None]
     ) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
-        """Return the outputs that have a gradient, and the gradients; the micro-batch gives its outputs up."""
+        """Return the outputs with a gradient, and the gradients; the micro-batch releases its outputs."""
         if self.recompute:
             with self._unchanged():
                 state.outputs = self._pass(micro_batch, state)
@@ -96,7 +96,7 @@ class RankStage:
     def infer(
         self, micro_batch: int, part: StagePart, inputs: Sequence[Any], received: Sequence[torch.Tensor]
     ) -> list[torch.Tensor]:
-        """Return what a stage of an evaluation sends, then its results."""
+        """Return the sent tensors of an evaluation's stage, then its results."""
         seeds.Moment.micro_batch = micro_batch
         with seeds.own_random_numbers(part.draws), self._precision():
             return list(part.module(*inputs, *received))
@@ -113,7 +113,7 @@ class RankStage:
 
     @contextlib.contextmanager
     def _unchanged(self) -> Iterator[None]:
-        """Give buffers back what they hold now: a pass that is made again must not count twice in their statistics."""
+        """Restore the current buffers afterwards: a repeated pass must not count twice in their statistics."""
         if isinstance(self.part.module, Children):
             with self.part.module.unchanged():
                 yield
@@ -124,11 +124,11 @@ class RankStage:
             yield
         finally:
             for buffer, old in zip(buffers, before, strict=True):
-                buffer.data.copy_(old)  # through .data: autograd may have kept the buffer
+                buffer.data.copy_(old)  # through .data: autograd may have saved the buffer
 
 
 def bind(part: StagePart, tensors: Mapping[str, torch.Tensor], device: torch.device) -> None:
-    """Put parameters and buffers into a stage, by the names under which its graph reads them; move its constants."""
+    """Put parameters and buffers into a stage, by the names in its graph; move its constants."""
     for name in part.state:
         path, _, leaf = name.rpartition(".")
         owner = part.module.get_submodule(path)

@@ -1,4 +1,4 @@
-"""Which ranks hold which parameters and buffers, and how a rank comes by its own."""
+"""The ranks of parameters and buffers, and how a rank obtains its own."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,18 +16,18 @@ from hackathon.text.errors import RequestError
 
 @dataclass(frozen=True)
 class Holding:
-    """The state of the model by canonical names (a tied parameter's first), and the stages that hold each."""
+    """The state of the model by canonical names (a tied parameter's first), and the stages of each."""
 
     aliases: Mapping[str, str]
     stages: Mapping[str, tuple[int, ...]]
     kept: tuple[str, ...]
-    """Names that the model's own state_dict() has, in its order."""
+    """Names in the model's own state_dict(), in its order."""
 
     @classmethod
     def of(
         cls, model: nn.Module, aliases: Mapping[str, str], traced: Traced | ModuleChain, stage_of: Mapping[str, int]
     ) -> "Holding":  # fmt: skip
-        """Return who holds what: each stage what its operators read, the first stage what none reads."""
+        """Return the holders: each stage has its operators' state, the first stage also the unread state."""
         readers: dict[str, set[int]] = {name: set() for name in aliases.values()}
         for operator, names in traced.reads.items():
             for name in names:
@@ -37,11 +37,11 @@ class Holding:
         return cls(aliases, {name: tuple(sorted(stages or {0})) for name, stages in readers.items()}, saved)
 
     def of_stage(self, stage: int) -> list[str]:
-        """Return the canonical names that a stage holds."""
+        """Return the canonical names of a stage's state."""
         return [name for name, stages in self.stages.items() if stage in stages]
 
     def owner(self, name: str) -> int:
-        """Return the stage that speaks for a parameter or buffer: the first that holds it."""
+        """Return the stage that owns a parameter or buffer: the first that has it."""
         return self.stages[name][0]
 
 
@@ -49,10 +49,10 @@ def take(
     model: nn.Module, holding: Holding, stages: Iterable[int], exchange: Messenger, seed: int,
     initialise: Callable[[nn.Module], None] | None, device: torch.device,
 ) -> dict[str, torch.Tensor]:  # fmt: skip
-    """Return this rank's state by canonical name, on a `device`; the model gives up the rest.
+    """Return this rank's state by canonical name, on a `device`; the model releases the rest.
 
-    A model with numbers: all ranks take those of rank 0. A model on the meta device: each module that holds some of
-    the stages' parameters is made here and initialised with a seed of its own, so that no number depends on the plan.
+    For a model with numbers, all ranks get those of rank 0. For a model on the meta device, each module with some of
+    the stages' parameters is created here and initialised with its own seed, so that no number depends on the plan.
     """
     tensors = {name: tensor for name, tensor in named_state(model) if holding.aliases[name] == name}
     names = {name for stage in stages for name in holding.of_stage(stage)}
@@ -74,7 +74,7 @@ def take(
 
 
 def _give_up(model: nn.Module, aliases: Mapping[str, str], names: set[str]) -> None:
-    """Leave shapes only, in the model that was handed over, of what other stages hold."""
+    """Keep only the shapes of other stages' state in the user's model."""
     for path, module in model.named_modules():
         prefix = f"{path}." if path else ""
         for table in (module._parameters, module._buffers):
@@ -86,7 +86,7 @@ def _give_up(model: nn.Module, aliases: Mapping[str, str], names: set[str]) -> N
 
 
 def replace(model: nn.Module, aliases: Mapping[str, str], tensors: Mapping[str, nn.Parameter]) -> None:
-    """Put parameters, given by canonical name, in the place of those that the model holds."""
+    """Replace the model's parameters, by canonical name."""
     for path, module in model.named_modules():
         prefix = f"{path}." if path else ""
         for name in module._parameters:
@@ -98,10 +98,10 @@ def _made(
     model: nn.Module, holding: Holding, names: set[str], device: torch.device, seed: int,
     initialise: Callable[[nn.Module], None] | None,
 ) -> None:  # fmt: skip
-    """Make the modules of a meta model that hold something wanted. Raises RequestError for one that cannot be.
+    """Create the required modules of a meta model. Raises RequestError if one cannot be created.
 
-    Parents come before their children, which are still on the meta device then: what a module does to the numbers of
-    its children has no effect, whichever stage they are in.
+    Parents come before their children, which are still on the meta device then: a parent's changes to its children's
+    numbers have no effect, in any stage.
     """
     tensors: dict[str, torch.Tensor] = {}
     for number, (path, module) in enumerate(model.named_modules()):
@@ -123,7 +123,7 @@ def _made(
         for parameter in (*module._parameters.values(), *module._buffers.values()):
             if parameter is not None:
                 parameter.data = parameter.data.to(device)  # not module.to(): children are still on the meta device
-        for name in before:  # tied: the first module that has it says its numbers
+        for name in before:  # tied: the first module with it determines its numbers
             table = module._parameters if name in module._parameters else module._buffers
             table[name] = tensors.get(holding.aliases[prefix + name], before[name])
         tensors |= {name: {**module._parameters, **module._buffers}[name[len(prefix) :]] for name in first}
@@ -136,7 +136,7 @@ def _made(
 
 
 def _initialised(module: nn.Module, names: set[str], initialise: Callable[[nn.Module], None] | None) -> bool:
-    """Give a module's own parameters and buffers their first numbers; return whether each of `names` has all of its."""
+    """Initialise a module's own parameters and buffers; return whether each of `names` has all its numbers."""
     blank: dict[str, tuple[torch.Tensor, int]] = {}
     for name, tensor in {**module._parameters, **module._buffers}.items():
         if tensor is not None:
@@ -153,7 +153,7 @@ def _initialised(module: nn.Module, names: set[str], initialise: Callable[[nn.Mo
         if now.is_floating_point() or now.is_complex():
             return not now.isnan().any()
         before, version = blank.get(name, (None, 0))
-        # whole numbers have no NaN: nobody wrote into them if they are the same zeros
+        # integers have no NaN: if they are the same zeros, they were not written
         return before is not now or now._version != version or now.numel() == 0 or bool(now.any())
 
     tensors = {**module._parameters, **module._buffers}
@@ -161,7 +161,7 @@ def _initialised(module: nn.Module, names: set[str], initialise: Callable[[nn.Mo
 
 
 def under_all_names(tensors: Mapping[str, torch.Tensor], aliases: Mapping[str, str]) -> dict[str, torch.Tensor]:
-    """Return each name, tied ones included, of the tensors given by canonical name."""
+    """Return each name, tied ones included, of the tensors by canonical name."""
     return {name: tensors[first] for name, first in aliases.items() if first in tensors}
 
 
@@ -169,7 +169,7 @@ def gathered(
     mine: Mapping[str, torch.Tensor], names: Iterable[str], holding: Holding, shapes: Mapping[str, torch.Tensor],
     exchange: Messenger, sharded: Shards | None = None,
 ) -> dict[str, torch.Tensor]:  # fmt: skip
-    """Return the whole state on the CPU of every rank, by canonical name."""
+    """Return the complete state on the CPU of every rank, by canonical name."""
     tensors = {}
     for name in names:
         source = exchange.layout.rank(holding.owner(name), 0)
@@ -187,7 +187,7 @@ def gathered(
 
 
 def put(mine: Mapping[str, torch.Tensor], state: Mapping[str, torch.Tensor], names: Sequence[str]) -> None:
-    """Copy numbers into this rank's state. Raises RequestError for a shape that differs."""
+    """Copy numbers into this rank's state. Raises RequestError for a different shape."""
     with torch.no_grad():
         for name in names:
             if state[name].shape != mine[name].shape:

@@ -1,8 +1,8 @@
-"""A backward pass in two: gradients of what a stage received, which other stages wait for, and later of its parameters.
+"""Split a backward pass: first the gradients of received tensors, for which other stages wait, then of parameters.
 
-The first pass visits the operators that depend on what was received, and keeps the gradients that came to those which
-parameters enter, too. The second goes on from there. A parameter that enters several of them, one that is tied within a
-stage say, gets its gradient in the first pass: autograd follows all ways to it at once.
+The first pass visits the operators that depend on received tensors, and also stores the incoming gradients of those
+that use parameters. The second continues from there. A parameter that is used by several of them, e.g. one tied within
+a stage, gets its gradient in the first pass: autograd follows all paths to it at once.
 """
 
 from collections import Counter
@@ -16,7 +16,7 @@ Edge = tuple[Node, int]
 
 
 class DeferredWeights:
-    """The rest of a backward pass: what `run` adds to the `.grad` of parameters."""
+    """The rest of a backward pass: `run` adds to the `.grad` of parameters."""
 
     def __init__(
         self, outputs: Sequence[torch.Tensor], gradients: Sequence[torch.Tensor], received: Sequence[torch.Tensor]
@@ -27,7 +27,7 @@ class DeferredWeights:
         leading, crossing = _leading([root.node for root in roots], inputs)
         crossing, early = _apart(crossing)
         self._ends: dict[Edge, torch.Tensor] = {}
-        """Edges to what depends on nothing received → the sum of the gradients that flow there."""
+        """Edges to nodes that depend on no received tensor → the sum of the gradients along them."""
         now: list[tuple[GradientEdge, torch.Tensor]] = []
         for root, gradient in zip(roots, gradients, strict=True):
             if root.node in leading:
@@ -84,12 +84,12 @@ class DeferredWeights:
         self._ends = {}
 
     def _add(self, edge: Edge, gradient: torch.Tensor) -> None:
-        """Add what flows along an edge: autograd takes one gradient for each, and would lose a second."""
+        """Add the gradient along an edge: autograd accepts one for each, and would lose a second."""
         self._ends[edge] = self._ends[edge] + gradient if edge in self._ends else gradient
 
 
 def _leading(roots: Iterable[Node], inputs: set[Node]) -> tuple[set[Node], dict[Node, list[Edge]]]:
-    """Return the operators that depend on an input, and those of them that something else enters, with its edges."""
+    """Return the operators that depend on an input, and those of them with other edges, with these edges."""
     order: list[Node] = []
     visited: set[Node] = set()
     stack: list[tuple[Node, bool]] = [(root, False) for root in roots]
@@ -105,7 +105,7 @@ def _leading(roots: Iterable[Node], inputs: set[Node]) -> tuple[set[Node], dict[
             ]
     leading = set(inputs) & visited
     crossing = {}
-    for node in order:  # after all that it depends on
+    for node in order:  # after all its dependencies
         edges = [(source, at) for source, at in node.next_functions if source is not None]
         if any(source in leading for source, _ in edges):
             leading.add(node)
@@ -116,12 +116,12 @@ def _leading(roots: Iterable[Node], inputs: set[Node]) -> tuple[set[Node], dict[
 
 
 def _apart(crossing: Mapping[Node, list[Edge]]) -> tuple[dict[Node, list[Edge]], list[Node]]:
-    """Return the edges that alone lead to their leaves; and the leaves to which several lead."""
+    """Return the edges that alone lead to their leaves; and the leaves of several edges."""
     paths = [(node, edge, _leaves(edge[0])) for node, edges in crossing.items() for edge in edges]
     counts = Counter(leaf for _, _, leaves in paths for leaf in leaves)
     early = {leaf for leaf, count in counts.items() if count > 1}
     before = -1
-    while len(early) != before:  # an edge that leads to one of them is not followed: its other leaves are early, too
+    while len(early) != before:  # an edge to one of them is not followed, so its other leaves are early, too
         before = len(early)
         early |= {leaf for _, _, leaves in paths if not early.isdisjoint(leaves) for leaf in leaves}
     apart: dict[Node, list[Edge]] = {}
@@ -132,7 +132,7 @@ def _apart(crossing: Mapping[Node, list[Edge]]) -> tuple[dict[Node, list[Edge]],
 
 
 def _leaves(start: Node) -> dict[Node, None]:
-    """Return what has no operator before it: the parameters to which an operator leads."""
+    """Return the leaves before an operator: the parameters that it uses."""
     visited, stack, leaves = {start}, [start], dict[Node, None]()
     while stack:
         node = stack.pop()

@@ -1,4 +1,4 @@
-"""A model as a chain of modules, for one that cannot be captured: each is run as the user wrote it."""
+"""A model as a chain of modules, for one that cannot be captured: each runs as the user wrote it."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from hackathon.parallel.modules.forward import steps_of
 def chain_of(model: nn.Module, prefix: str = "") -> list[tuple[str, nn.Module]]:
     """Return the modules that a model calls one after another, with their paths; [] if that is not certain.
 
-    A module that occurs twice is there twice. Children that are such chains themselves are resolved.
+    A module that occurs twice is listed twice. Children that are such chains themselves are resolved.
     """
     chain: list[tuple[str, nn.Module]] = []
     for name, child in steps_of(model):
@@ -36,14 +36,14 @@ class ModuleChain:
 
     @classmethod
     def of(cls, model: nn.Module, loss: Callable[..., Any] | None) -> "ModuleChain | None":
-        """Return the chain of a model, None if it is none."""
+        """Return the chain of a model, None if it is not one."""
         chain = chain_of(model)
         paths, modules = tuple(path for path, _ in chain), tuple(module for _, module in chain)
         return cls(paths, modules, loss is not None) if chain else None
 
     @cached_property
     def operators(self) -> tuple[str, ...]:
-        """Names as a plan has them: paths of modules, and that of the loss. A path's second time is `path:2`."""
+        """Names as in a plan: paths of modules, and that of the loss. A path's second occurrence is `path:2`."""
         counts: dict[str, int] = {}
         names = []
         for path in (*self.paths, "loss") if self.has_loss else self.paths:
@@ -60,12 +60,12 @@ class ModuleChain:
         }  # fmt: skip
 
     def is_meant_by(self, names: Iterable[str]) -> bool:
-        """Return whether a plan with these operators cuts between modules: most paths are no names of operators."""
+        """Return whether a plan with these operators cuts between modules: most paths cannot be names of operators."""
         operators = set(names)
         return operators == set(self.operators) or not all(name.isidentifier() for name in operators)
 
     def check(self, stage_of: Mapping[str, int]) -> None:
-        """Raise SplitError unless each module is in one stage, and none in an earlier one than that before it."""
+        """Raise SplitError unless each module is in one stage, and not in an earlier one than the module before it."""
         for name in stage_of:
             if name not in self.operators:
                 raise SplitError("unknown", name)

@@ -1,4 +1,4 @@
-"""The modules of one stage of a chain, run as the user wrote them, and what they hand on to the next stage."""
+"""The modules of one stage of a chain, run as the user wrote them, and their output for the next stage."""
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
@@ -19,7 +19,7 @@ _CONSTANTS = (bool, int, float, str, type(None))
 
 @dataclass(frozen=True)
 class TensorForm:
-    """What is fixed of a tensor."""
+    """The fixed properties of a tensor."""
 
     shape: tuple[int, ...]
     strides: tuple[int, ...]
@@ -28,14 +28,17 @@ class TensorForm:
 
 @dataclass(frozen=True)
 class Handed:
-    """What a stage hands on, or the model returns: its structure, and for each leaf a form or a constant."""
+    """The output of a stage or of the model: its structure, and for each leaf a form or a constant."""
 
     spec: pytree.TreeSpec
     leaves: tuple[Any, ...]
 
     @classmethod
     def of(cls, value: Any, module: str, *, constants: bool) -> "Handed":
-        """Return the form of a value that `module` returns. Raises RequestError for what cannot go to other ranks."""
+        """Return the form of a value that `module` returns.
+
+        Raises RequestError for values that other ranks cannot get.
+        """
         leaves, spec = pytree.tree_flatten(value)
         for leaf in leaves:
             if not isinstance(leaf, (torch.Tensor, *_CONSTANTS) if constants else torch.Tensor):
@@ -55,7 +58,7 @@ class Handed:
 
 
 class _Entry(torch.autograd.Function):
-    """Lets the first module of a stage change what it was given, as it may in the whole model: it is no leaf."""
+    """Makes the input of a stage's first module a non-leaf, so that the module may change it as in the whole model."""
 
     @staticmethod
     def forward(ctx: Any, leaf: torch.Tensor, content: torch.Tensor) -> torch.Tensor:
@@ -89,7 +92,7 @@ class ModuleRange:
     loss: Callable[..., Any] | None
 
     def run(self, value: Any, target: Any, *, training: bool, report: Callable[[str], None] | None = None) -> Any:
-        """Return what comes out: at the end of the chain the loss in training, else the model's output.
+        """Return the result: at the end of the chain the loss in training, else the model's output.
 
         Each module draws random numbers of its own, which depend on its position and not on the stages. `report` gets
         the path of each module before it runs.
@@ -109,13 +112,16 @@ class ModuleRange:
 
 
 class Children(nn.Module):
-    """A stage of a chain as the runtime runs it: flat inputs and received tensors go in, flat tensors come out."""
+    """A stage of a chain in the runtime's form: flat inputs and received tensors in, flat tensors out."""
 
     def __init__(
         self, stretch: ModuleRange, value: pytree.TreeSpec, target: pytree.TreeSpec, handed: Handed, *, starts: bool,
         training: bool, copied: bool,
     ) -> None:  # fmt: skip
-        """`value`, `target`: structures of what goes in; `starts`: whether the chain does. `copied`: see `entered`."""
+        """`value`, `target`: structures of the input; `starts`: whether the chain starts here.
+
+        `copied`: see `entered`.
+        """
         super().__init__()
         self.inside = nn.ModuleList(stretch.modules)
         self.__dict__["stretch"] = stretch
@@ -123,7 +129,7 @@ class Children(nn.Module):
         self._starts, self._training, self._copied = starts, training, copied
 
     def forward(self, *values: Any) -> tuple[torch.Tensor, ...]:
-        """Return the tensors that are handed on. Raises RequestError if they are not like those of the example."""
+        """Return the tensors for the next stage. Raises RequestError if they differ in form from the example's."""
         stretch: ModuleRange = self.__dict__["stretch"]
         if self._starts:
             count = self._value.num_leaves
@@ -142,7 +148,7 @@ class Children(nn.Module):
 
     @contextlib.contextmanager
     def unchanged(self) -> Iterator[None]:
-        """Give all buffers back what they hold now, those that are replaced by others, too."""
+        """Restore the current content of all buffers afterwards, including replaced ones."""
         before = [
             (module, name, buffer, buffer.clone())
             for module in self.inside.modules() for name, buffer in module._buffers.items() if buffer is not None
@@ -152,12 +158,12 @@ class Children(nn.Module):
         finally:
             for module, name, tensor, old in before:
                 module._buffers[name] = tensor
-                tensor.data.copy_(old)  # through .data: autograd may have kept the buffer
+                tensor.data.copy_(old)  # through .data: autograd may have saved the buffer
 
 
 @contextlib.contextmanager
 def evaluating(modules: nn.ModuleList) -> Iterator[None]:
-    """Put modules into evaluation mode, and each back into its own."""
+    """Put modules into evaluation mode, and restore each one's own mode afterwards."""
     before = [(module, module.training) for module in modules.modules()]
     modules.eval()
     try:

@@ -1,4 +1,4 @@
-"""Whether a module only calls its children, one after another: read from the source of its `forward`, never guessed."""
+"""Decide whether a module only calls its children in sequence, by the source of its `forward`, without guessing."""
 
 import ast
 import inspect
@@ -11,13 +11,13 @@ from torch import nn
 HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
 
 Steps = list[tuple[str, nn.Module]]
-"""Names of children, seen from the module, in the order of the calls."""
+"""Names of children, relative to the module, in the order of the calls."""
 
 
 def steps_of(module: nn.Module) -> Steps:
-    """Return the children that a module calls one after another, each with what the one before returned.
+    """Return the children that a module calls one after another, each with the result of the one before.
 
-    [] if it is not certain that it does this and nothing else, or if something would be lost without its own call.
+    [] if it is not certain that it does only this, or if something would be lost without its own call.
     """
     kind = type(module)
     if kind.__call__ is not nn.Module.__call__ or "forward" in vars(module):
@@ -33,11 +33,11 @@ def steps_of(module: nn.Module) -> Steps:
 
 
 class _UncertainError(Exception):
-    """It is not certain what a `forward` does."""
+    """The effect of a `forward` is not certain."""
 
 
 def _items(module: nn.Module) -> Steps:
-    """Return what iterating over a list of modules gives. Raises _UncertainError for any other module."""
+    """Return the items of a list of modules. Raises _UncertainError for any other module."""
     for kind in (nn.Sequential, nn.ModuleList):
         if isinstance(module, kind) and type(module).__iter__ is kind.__iter__:
             children = [(name, child) for name, child in module._modules.items() if child is not None]
@@ -65,7 +65,7 @@ class _Reader:
         self._self, self._value = (argument.arg for argument in arguments.args)
 
     def steps(self) -> Steps:
-        """Return the calls in their order."""
+        """Return the calls in order."""
         body = self._function.body
         if ast.get_docstring(self._function) is not None:
             body = body[1:]
@@ -116,7 +116,7 @@ class _Reader:
         return [(f"{path}.{name}", child) for name, child in _items(members)]
 
     def _child(self, value: ast.expr) -> tuple[str, nn.Module]:
-        """Return the child that `self.a.b` is, with its name `a.b`."""
+        """Return the child `self.a.b`, with its name `a.b`."""
         names: list[str] = []
         while isinstance(value, ast.Attribute):
             names.insert(0, value.attr)
@@ -136,7 +136,7 @@ def _argument(value: ast.expr) -> ast.expr:
 
 
 def _submodule(module: nn.Module, name: str) -> nn.Module:
-    """Return a child that an attribute means: nothing else of that name may come before it."""
+    """Return the child of an attribute name, unless another attribute with this name precedes it."""
     kind = type(module)
     child = module._modules.get(name)
     plain = kind.__getattr__ is nn.Module.__getattr__ and kind.__getattribute__ is object.__getattribute__
@@ -147,7 +147,7 @@ def _submodule(module: nn.Module, name: str) -> nn.Module:
 
 @cache
 def _source(function: FunctionType) -> ast.FunctionDef | None:
-    """Return the syntax tree of a function; None unless it compiles to what the function runs."""
+    """Return the syntax tree of a function; None unless it compiles to the running code."""
     try:
         source = inspect.getsource(function)
         parsed = ast.parse(f"if True:\n{source}" if source[:1].isspace() else source)
@@ -158,7 +158,7 @@ def _source(function: FunctionType) -> ast.FunctionDef | None:
     definition = inner[0] if len(inner) == 1 else None
     if not isinstance(definition, ast.FunctionDef) or definition.decorator_list:
         return None
-    definition.returns = None  # annotations may name what only the file knows
+    definition.returns = None  # annotations may use names that only the file defines
     for argument in definition.args.args:
         argument.annotation = None
     codes = [constant for constant in compile(parsed, "<forward>", "exec").co_consts if isinstance(constant, CodeType)]

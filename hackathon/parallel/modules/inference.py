@@ -1,4 +1,4 @@
-"""Evaluation over stages of modules: the first micro-batch of a shape is run stage by stage, others as a pipeline."""
+"""Evaluation over stages of modules: the first micro-batch of a shape runs stage by stage, others as a pipeline."""
 
 from collections.abc import Sequence
 from typing import Any

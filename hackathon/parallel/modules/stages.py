@@ -1,4 +1,4 @@
-"""The stages of a plan that cuts between modules: what goes from stage to stage is learnt by running them once."""
+"""The stages of a plan that cuts between modules; running them once shows the tensors between stages."""
 
 import contextlib
 import copy
@@ -25,18 +25,18 @@ from hackathon.text.errors import HackathonError, RequestError
 
 @dataclass(frozen=True)
 class _Seen:
-    """What one run of a stage has shown."""
+    """Observations from one run of a stage."""
 
     handed: Handed
     changed: tuple[str, ...]
     """Names of the buffers that its modules changed."""
     writes: bool
-    """Whether they changed what they were given, in place."""
+    """Whether they changed their input in place."""
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """The stages of an evaluation of one shape, and what the whole model returned when they were learnt."""
+    """The stages of an evaluation of one shape, and the whole model's output in their first run."""
 
     parts: list[StagePart]
     output: Handed
@@ -44,7 +44,7 @@ class Evaluation:
 
 
 class ModuleStages:
-    """The stages of a chain of modules. All ranks make one, and call its methods together."""
+    """The stages of a chain of modules. All ranks create one, and call its methods together."""
 
     def __init__(
         self, model: nn.Module, chain: ModuleChain, loss: Callable[..., Any] | None, stage_of: Mapping[str, int],
@@ -73,11 +73,11 @@ class ModuleStages:
         self._writes = True
         self._buffers = [name for name, stages in holding.stages.items() if name in buffers and set(own) & {*stages}]
 
-    # ---- what goes from stage to stage
+    # ---- tensors between stages
     def training(self, inputs: Inputs) -> list[StagePart]:
         """Return the stages for micro-batches like this one. The modules run once, on copies of themselves.
 
-        Raises RequestError on all ranks for modules that cannot be parted, or that fail.
+        Raises RequestError on all ranks for modules that cannot be separated, or that fail.
         """
         runs, _ = self._walk(inputs, training=True)
         self._writes = runs[0].writes
@@ -93,7 +93,7 @@ class ModuleStages:
         return Evaluation(self._parts(inputs, runs, training=False), runs[-1].handed, leaves)
 
     def _copies(self, stage: int, training: bool) -> bool:
-        """Return whether a stage runs on copies: of the batch if it changes it, of what it needs again to recompute."""
+        """Return whether a stage needs copies: of a batch that it changes, of an input for recomputation."""
         return self._writes if stage == 0 else training and self._recompute[stage]
 
     def _parts(self, inputs: Inputs, runs: list[_Seen], *, training: bool) -> list[StagePart]:
@@ -125,7 +125,7 @@ class ModuleStages:
         return parts
 
     def _walk(self, inputs: Inputs, *, training: bool) -> tuple[list[_Seen], list[Any]]:
-        """Run a micro-batch through all stages; return what each has shown, and the leaves of the model's output."""
+        """Run a micro-batch through all stages; return each stage's observations, and the leaves of the output."""
         exchange = self._exchange
         value, target = pytree.tree_map(
             lambda leaf: leaf.to(exchange.device) if isinstance(leaf, torch.Tensor) else leaf, (inputs[0][0], inputs[2])
@@ -144,7 +144,7 @@ class ModuleStages:
                 except NoLossError as error:
                     outcome, cause = ("auto_parallel.no_loss", {"kind": str(error)}), error
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", FutureWarning)  # of torch, about structures that were pickled
+                warnings.simplefilter("ignore", FutureWarning)  # of torch, about pickled structures
                 outcome = exchange.objects_of_all(outcome)[source]
             if isinstance(outcome, tuple):
                 raise RequestError(outcome[0], **outcome[1]) from cause
@@ -156,7 +156,7 @@ class ModuleStages:
         return runs, leaves
 
     def _run(self, stage: int, value: Any, target: Any, *, training: bool) -> tuple[Any, _Seen]:
-        """Run a stage on this rank: in training copies of its modules, so that the step to come is the first one."""
+        """Run a stage on this rank; in training on copies of its modules, so that the next step is the first one."""
         stretch = self._stretches[stage]
         modules = nn.ModuleList(stretch.modules)
         if training:
@@ -197,7 +197,8 @@ class ModuleStages:
         now = dict(self._named_buffers(ran))
         changed = sorted(
             name for name, (buffer, old) in buffers.items()
-            if now.get(name) is not buffer or not torch.equal(buffer, old)  # normalisation bumps no version of its own
+            # normalisation does not increase the version
+            if now.get(name) is not buffer or not torch.equal(buffer, old)
         )  # fmt: skip
         writes = any(tensor._version != version for tensor, version in versions)
         output = pytree.tree_map(lambda leaf: leaf.detach() if isinstance(leaf, torch.Tensor) else leaf, output)
@@ -210,7 +211,7 @@ class ModuleStages:
         ]  # fmt: skip
 
     def _shared(self, stage: int, handed: Handed, value: Any, source: int) -> list[Any]:
-        """Return on all ranks the leaves that the rank `source` has."""
+        """Return on all ranks the leaves of the rank `source`."""
         exchange = self._exchange
         mine = pytree.tree_flatten(value)[0] if exchange.rank == source else handed.leaves
         leaves = []
@@ -229,16 +230,16 @@ class ModuleStages:
 
     # ---- buffers
     def buffers(self) -> list[torch.Tensor]:
-        """Return what this rank's buffers are now: a module may have put others into their places."""
+        """Return this rank's current buffers: a module may have replaced them."""
         return [self._model.get_buffer(name) for name in self._buffers]
 
     def refresh(self, mine: MutableMapping[str, torch.Tensor]) -> None:
-        """Put what this rank's buffers are now into its state, by canonical name."""
+        """Put this rank's current buffers into its state, by canonical name."""
         mine.update(zip(self._buffers, self.buffers(), strict=True))
 
 
 def one_argument(inputs: Inputs) -> None:
-    """Raise RequestError unless the model is called with one positional argument, as a chain is."""
+    """Raise RequestError unless the model is called with one positional argument, like a chain."""
     args, kwargs, _ = inputs
     if len(args) != 1 or kwargs:
         raise RequestError("auto_parallel.module_inputs", count=len(args), names=", ".join(kwargs) or "–")

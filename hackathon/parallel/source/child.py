@@ -1,4 +1,4 @@
-"""Starts the child process that captures a model, in the user's own Python."""
+"""Start the child process that captures a model, in the user's own Python."""
 
 import json
 import os
@@ -14,9 +14,9 @@ from hackathon.text.errors import HackathonError, RequestError
 from hackathon.text.files import known_json
 
 OLDEST = (3, 11)
-"""Python that the live half of the planner needs."""
+"""Python version that the live half of the planner needs."""
 _PACKAGE = Path(__file__).resolve().parents[2]
-# Of the toolkit's Python only this package is seen in the other one; every Python 3 can read these lines.
+# The other Python sees only this package of the toolkit's; every Python 3 can run these lines.
 _CODE = """
 import sys
 sys.path[:1] = [] if sys.path[:1] == [''] else sys.path[:1]
@@ -51,9 +51,9 @@ def users_python(environment: Mapping[str, str]) -> str:
 
 
 def run_child(python: str, request: Mapping[str, Any], folder: Path) -> tuple[Any, dict[str, Any]]:
-    """Return graph.json and the answer of a child; what the user's code prints goes to standard error.
+    """Return graph.json and the answer of a child; output of the user's code goes to standard error.
 
-    `folder`: a private one, where the child writes into a new folder. Raises RequestError with the child's reason.
+    `folder`: a private one, in which the child creates a new folder. Raises RequestError with the child's reason.
     """
     with tempfile.TemporaryDirectory(dir=folder, prefix="capture-") as directory:
         message = {**request, "folder": directory, "package": str(_PACKAGE), "oldest": OLDEST}

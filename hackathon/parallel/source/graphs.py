@@ -1,4 +1,4 @@
-"""The graph of a user's model: from the user's cache while nothing has changed that it was made from, else captured."""
+"""The graph of a user's model: from the cache while its inputs are unchanged, else captured."""
 
 import hashlib
 import json
@@ -18,7 +18,7 @@ from hackathon.text.files import LARGEST, open_regular, write_whole
 from hackathon.text.paths import user_cache
 
 KEPT = 40
-"""Graphs that the cache holds; the oldest ones go."""
+"""Graphs in the cache, at most; the oldest ones are deleted."""
 
 
 def split_target(target: str) -> tuple[Path, str]:
@@ -35,10 +35,10 @@ def split_target(target: str) -> tuple[Path, str]:
 def model_graph(
     target: str, python: str, options: Mapping[str, Any], *, again: bool = False, trust: bool = False
 ) -> tuple[Graph, dict[str, Any], bool]:
-    """Return the graph of a model, what the child told about it, and whether both are from the cache.
+    """Return the graph of a model, the child's answer, and whether both are from the cache.
 
-    `options`: what the child is asked beside the function; `shared` in it: folders of modules. `trust`: whether code of
-    another account runs. Raises RequestError with the reason for what cannot be.
+    `options`: the child's options besides the function; `shared` in it: folders of modules. `trust`: whether code of
+    another account may run. Raises RequestError with the reason.
     """
     path, function = split_target(target)
     for file in () if trust else (path, *map(Path, options.get("shared", ()))):
@@ -65,7 +65,7 @@ def model_graph(
     }
     entry = {"schema_version": 1, **signs, "told": answer["told"], "graph": value}
     with suppress(OSError):
-        # signs are of now: what changed while the child measured may be older in the graph
+        # the signs are current, but a file that changed during the measurement may be older in the graph
         read = [name for name in (*signs["files"], *signs["packages"]) if Path(name).exists()]
         if any(Path(name).stat().st_ctime >= began for name in read):
             return graph, answer["told"], False
@@ -75,7 +75,7 @@ def model_graph(
 
 
 def digest(path: Path) -> str | None:
-    """Return the SHA-256 of a file; of one larger than LARGEST its size and time; None if there is none to read."""
+    """Return the SHA-256 of a file; above LARGEST its size and time; None when it is unreadable."""
     try:
         with open_regular(path) as stream:
             state = os.fstat(stream.fileno())
@@ -87,7 +87,7 @@ def digest(path: Path) -> str | None:
 
 
 def variable(name: str) -> str | None:
-    """Return the SHA-256 of an environment variable, which may be a secret; of "" that of the names of all of them."""
+    """Return the SHA-256 of an environment variable, which may be a secret; for "" that of all names."""
     value = os.environ.get(name) if name else "\n".join(sorted({*os.environ} - {"_", "SHLVL", "PWD", "OLDPWD"}))
     return None if value is None else hashlib.sha256(os.fsencode(value)).hexdigest()
 
@@ -102,7 +102,7 @@ def stamp(path: Path) -> str | None:
 
 
 def _folder() -> Path | None:
-    """Return the folder of kept graphs, which only the user can enter; None where there can be none."""
+    """Return the folder of cached graphs, accessible only to the user; None without one."""
     try:
         base = user_cache()
         base.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -112,7 +112,7 @@ def _folder() -> Path | None:
 
 
 def _kept(path: Path) -> dict[str, Any] | None:
-    """Return what the cache holds, or None if it holds nothing, or something that it was made from has changed."""
+    """Return the cached graph, or None without one or if one of its inputs has changed."""
     try:
         stream, _ = open_private(path)
         with stream:

@@ -1,10 +1,10 @@
-"""Asynchronous SGD as formulas: why the simulation comes out as it does. Pure.
+"""Asynchronous SGD as formulas, which explain the simulation. Pure.
 
 A worker needs P = τ + c for a gradient, c = α + β·bytes·waiting. N workers make L = N ÷ P gradients a second, so an
-epoch of G gradients takes G ÷ L: nobody waits for the server. An update takes u. If gradients wait at its end the next
-one starts at once, else with the next gradient; so updates are T = max(u + p₀ ÷ L, 1 ÷ L) apart, p₀ = exp(−L·u) being
-the probability that none came meanwhile (Poisson). An update has L·T gradients. A gradient is P ÷ T updates old when it
-arrives, and waits for one more when an update is going on, which is so with the probability u ÷ T.
+epoch of G gradients takes G ÷ L: workers do not wait for the server. An update takes u. If gradients are waiting at its
+end the next one starts at once, else with the next gradient. So updates are T = max(u + p₀ ÷ L, 1 ÷ L) apart, where p₀
+= exp(−L·u) is the probability that none arrived meanwhile (Poisson). An update has L·T gradients. A gradient is P ÷ T
+updates old when it arrives, and waits for one more if an update is running, which has the probability u ÷ T.
 """
 
 import math
@@ -17,24 +17,25 @@ ROUNDS = 60
 
 @dataclass(frozen=True)
 class ClosedForm:
-    """What the formulas say, in steady state."""
+    """The formulas' results, in steady state."""
 
     rate: float
     """Gradients per second, all workers together."""
     batch: float
-    """Gradients of an update."""
+    """Gradients per update."""
     staleness: float
-    """Of a gradient, in updates."""
+    """Staleness of a gradient, in updates."""
     waiting: float
-    """Exchanges at the server when one more comes, with that one."""
+    """Exchanges at the server when one arrives, including it."""
 
 
 def closed_form(timings: Timings, workers: int) -> ClosedForm:
-    """Return what the formulas say. Workers that are held back, by a bound or by the server, are not in them.
+    """Return the formulas' results. They ignore workers that are held back, by a bound or by the server.
 
     `waiting` is the solution of mean value analysis for a closed network with one queue (Reiser and Lavenberg 1980): an
-    exchange finds as many others as there are on average with one worker less. Gradients per update by iteration: an
-    update takes longer with more of them. Where that grows without end, all gradients of the training are one update.
+    exchange finds as many others as there are on average with one worker less. Gradients per update are computed by
+    iteration, because an update takes longer with more of them. If that diverges, all gradients of the training are one
+    update.
     """
     think, service = timings.compute.mean + timings.latency, timings.transfer.mean
     queue, waiting, rate = 0.0, 1.0, 0.0
@@ -57,7 +58,7 @@ def closed_form(timings: Timings, workers: int) -> ClosedForm:
 def _alone(timings: Timings, rate: float) -> ClosedForm:
     """Return the values of one worker, whose gradients do not come at random times: exact for constant times.
 
-    While an update takes less than a gradient, each gradient is one update, and has not seen the former one.
+    While an update takes less than a gradient, each gradient is one update, and has not seen the previous one.
     """
     update = timings.update.mean + timings.add
     period = 1 / rate

@@ -1,4 +1,4 @@
-"""How fast asynchronous SGD is with many workers, how large its batches are and how stale its gradients. Pure."""
+"""Predict the speed, batch sizes and gradient staleness of asynchronous SGD with many workers. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,64 +11,64 @@ from hackathon.prediction.asynchronous.timings import Timings
 
 SCHEMA_VERSION = 1
 SEEDS = (1, 2, 3, 4, 5)
-"""Each count of workers is simulated so often: short trainings differ."""
+"""Seeds of the simulations for each number of workers, because short trainings differ."""
 MOST_GRADIENTS = 20_000
-"""Of a simulated training: a longer one has the same statistics."""
+"""Gradients of a simulated training, at most: a longer one has the same statistics."""
 MOST_WORKERS = 4096
 TOLERANCE = 0.25
-"""How far a batch may lie from the target, relative to it (SPRINT)."""
+"""Tolerated relative distance of a batch from the target (SPRINT)."""
 BUSY = 0.95
-"""Load from which the server has no time left."""
+"""Load at which the server counts as saturated."""
 HELD = 0.05
-"""Share of the exchanges that wait for updates from which it is told."""
+"""Share of exchanges waiting for updates from which it is reported."""
 ADDING = 0.1
-"""Share of an update that its gradients may take before it matters how many of them were measured."""
+"""Share of an update that its gradients may take before their measured number matters."""
 
 
 @dataclass(frozen=True)
 class MeasuredRun:
-    """What a run of the recipe measured with several workers."""
+    """A run's measurements with several workers."""
 
     workers: int
     sweep_seconds: float
     batch: float
-    """Samples of an update."""
+    """Samples per update."""
     staleness: float
 
 
 @dataclass(frozen=True)
 class OneWorker:
-    """What a run of one worker tells, and what other runs of the same settings measured."""
+    """A run of one worker, with measurements of other runs with the same settings."""
 
     run: str
     timings: Timings
     most_gradients: float = 1.0
-    """Of its largest update."""
+    """Gradients of its largest update."""
     measured: Sequence[MeasuredRun] = ()
 
 
 @dataclass(frozen=True)
 class WorkersOutlook:
-    """A prediction for one count of workers."""
+    """A prediction for one number of workers."""
 
     workers: int
     sweep_seconds: float
     samples_per_second: float
     batch: float
-    """Samples of an update: the mean; of `batches` in gradients."""
+    """Mean samples per update; `batches` are in gradients."""
     batches: Counts
     staleness: Counts
     update_load: float
     link_load: float
     formula: Mapping[str, float]
-    """What the closed form says: sweep_seconds, batch, staleness."""
+    """The closed form's results: sweep_seconds, batch, staleness."""
     measured: Mapping[str, float] | None
-    """The same of the runs that measured it (medians), and their number as `runs`."""
+    """The same from measured runs (medians), with their number as `runs`."""
     warnings: tuple[str, ...] = ()
     """Ids of texts."""
 
     def to_json(self, samples: int) -> dict[str, Any]:
-        """Return the prediction; `samples`: of a gradient."""
+        """Return the prediction; `samples`: per gradient."""
         batch = {"mean": self.batch} | {f"p{p}": samples * self.batches.percentile(p) for p in (10, 50, 90)}
         staleness: dict[str, float] = {"mean": self.staleness.mean}
         staleness |= {f"p{p}": self.staleness.percentile(p) for p in (50, 90, 99)} | {"max": self.staleness.largest}
@@ -82,21 +82,21 @@ class WorkersOutlook:
 
 @dataclass(frozen=True)
 class AsyncPrediction:
-    """The predictions for all counts of workers that were asked for."""
+    """The predictions for all requested numbers of workers."""
 
     source: OneWorker
     outlooks: Sequence[WorkersOutlook]
     target: float | None = None
-    """Samples of an update that are wanted."""
+    """Requested samples per update."""
     chosen: int | None = None
-    """Workers of the fastest configuration whose batch is near enough to the target; None: there is none."""
+    """Workers of the fastest configuration whose batch is close enough to the target; None without one."""
     nearest: int | None = None
-    """Workers whose batch is nearest to the target."""
+    """Workers with the batch closest to the target."""
     json: Mapping[str, Any] = field(default_factory=dict)
 
 
 def predict(source: OneWorker, workers: Sequence[int], target: float | None = None) -> AsyncPrediction:
-    """Return the statistics with each count of workers, in ascending order, and the best count for a batch."""
+    """Return the statistics for each number of workers, in ascending order, and the best number for a batch."""
     outlooks = [_outlook(source, count) for count in sorted(set(workers))]
     possible = [outlook for outlook in outlooks if "few_samples" not in outlook.warnings]
     chosen = nearest = None
@@ -143,7 +143,7 @@ def _outlook(source: OneWorker, workers: int) -> WorkersOutlook:
 def _warnings(
     source: OneWorker, workers: int, simulations: Sequence[Simulated], batches: Counts, *, measured: bool
 ) -> list[str]:
-    """Return what is to be said beside a prediction."""
+    """Return the warnings for a prediction."""
     timings = source.timings
     warnings = []
     largest = max((run.workers for run in source.measured), default=1)

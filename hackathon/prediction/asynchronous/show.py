@@ -1,4 +1,4 @@
-"""A prediction of asynchronous SGD as lines of text for a terminal."""
+"""Print a prediction of asynchronous SGD to a terminal."""
 
 from hackathon.prediction.asynchronous.outlook import TOLERANCE, AsyncPrediction, WorkersOutlook
 from hackathon.scaling.show import number, percent
@@ -10,7 +10,7 @@ WIDTH = 200
 
 
 def lines(prediction: AsyncPrediction) -> list[str]:
-    """Return what was measured, a table of the predictions, and what is to be said beside them."""
+    """Return the measurements, a table of the predictions, and remarks."""
     timings = prediction.source.timings
     bound = message("asynchronous.bound", bound=timings.bound) if timings.bound is not None else ""
     title = message(
@@ -51,14 +51,14 @@ def _three(sweep: float, batch: float, staleness: float) -> str:
 
 
 def _time(seconds: float) -> str:
-    """Return a time with the unit in which it is read best."""
+    """Return a time with a suitable unit."""
     if 0 < seconds < 0.001:
         return f"{number(1e6 * seconds, 3)} µs"
     return f"{number(1e3 * seconds, 3)} ms" if 0 < seconds < 1 else f"{number(seconds, 3)} s"
 
 
 def _choice(prediction: AsyncPrediction) -> list[str]:
-    """Return which count of workers suits the batch that is wanted."""
+    """Return which number of workers fits the requested batch."""
     if prediction.target is None:
         return []
     target, tolerance = number(prediction.target, 6), f"{100 * TOLERANCE:.0f} %"
@@ -78,7 +78,7 @@ def _choice(prediction: AsyncPrediction) -> list[str]:
 
 
 def _notes(prediction: AsyncPrediction) -> list[str]:
-    """Return each warning once with the counts of workers that it is about, then what no simulation knows."""
+    """Return each warning once with its numbers of workers, then the limits of the simulation."""
     about: dict[str, list[int]] = {}
     for outlook in prediction.outlooks:
         for warning in outlook.warnings:

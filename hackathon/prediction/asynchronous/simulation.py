@@ -1,10 +1,10 @@
-"""Workers and a parameter server as discrete events. Pure; the same seed gives the same training.
+"""Simulate workers and a parameter server by discrete events. Pure; the same seed yields the same training.
 
-A worker computes a gradient and exchanges it for weights, and does not wait for an update, unless there is a bound or
-MOST_WAITING of its gradients are at the server. The server talks to one
-worker after another (FIFO): in the middle of an exchange the gradient is there, and the weights of that moment are what
-the worker gets. The update thread takes all gradients that wait and applies them as one update, whose weights are there
-at its end. All workers begin at once, as they do in the recipe.
+A worker computes a gradient and exchanges it for weights. It does not wait for an update, unless there is a bound or
+MOST_WAITING of its gradients are at the server. The server exchanges with one worker after another (FIFO): in the
+middle of an exchange the gradient has arrived, and the worker gets the weights of that moment. The update thread
+applies all waiting gradients as one update; the new weights exist at its end. All workers start at once, as in the
+recipe.
 
 After Oyama, Nomura, Sato, Nishimura, Tamatsu and Matsuoka, Predicting Statistics of Asynchronous SGD Parameters for a
 Large-Scale Distributed Deep Learning System on GPU Supercomputers, IEEE Big Data 2016 (SPRINT).
@@ -19,16 +19,16 @@ from random import Random
 from hackathon.prediction.asynchronous.timings import Timings
 
 MOST_WAITING = 8
-"""Gradients of one worker that the server keeps; with more it does not answer. The recipe has the same limit."""
+"""Gradients of one worker that the server queues; with more it does not answer. The recipe has the same limit."""
 LEAST_UPDATES = 10
-"""A training goes on until so many updates count, though it would have been over."""
-# Kinds of events; of those at one moment the lower kind comes first: who arrives together is applied together.
+"""A training continues until so many updates count, even beyond its end."""
+# Kinds of events. At equal times the lower kind comes first, so that gradients that arrive together share an update.
 _REQUEST, _ARRIVAL, _UPDATED, _START = range(4)
 
 
 @dataclass
 class Counts:
-    """Values with how often each of them came."""
+    """Values with their frequencies."""
 
     values: Counter[int] = field(default_factory=Counter)
 
@@ -56,7 +56,7 @@ class Counts:
 
 @dataclass(frozen=True)
 class Simulated:
-    """A simulated training behind its warm-up."""
+    """A simulated training after its warm-up."""
 
     rate: float
     """Gradients per second, all workers together."""
@@ -67,7 +67,7 @@ class Simulated:
     update_load: float
     """Share of the time in which the update thread works."""
     link_load: float
-    """Share of the time in which the server talks to workers."""
+    """Share of the time in which the server exchanges with workers."""
     held: float
     """Share of the exchanges whose answer waited for updates."""
 
@@ -75,8 +75,8 @@ class Simulated:
 def simulate(timings: Timings, workers: int, seed: int = 1, *, starts: Sequence[float] | None = None) -> Simulated:
     """Return the statistics of a training with so many workers.
 
-    `starts`: when each worker begins, in seconds; None: all at once. They are in the steady state of constant times
-    when they are spread evenly over the time between two gradients of a worker.
+    `starts`: when each worker begins, in seconds; None: all at once. Starts that are evenly spread over the time
+    between two gradients of a worker are the steady state of constant times.
     """
     return _Training(timings, workers, seed).run(starts or [0.0] * workers)
 
@@ -93,9 +93,9 @@ class _Training:
         self.read = [0] * workers
         """The version of the weights that each worker computes with."""
         self.waiting: list[tuple[int, int]] = []
-        """(worker, version of its weights) of gradients that no update took."""
+        """(worker, version of its weights) of gradients without an update."""
         self.taken: list[tuple[int, int]] = []
-        """Those of the update that is going on."""
+        """Those of the running update."""
         self.starting = False
         self.link_free = 0.0
         self.sent, self.applied = [0] * workers, [0] * workers
@@ -110,7 +110,7 @@ class _Training:
     def run(self, starts: Sequence[float]) -> Simulated:
         total, warmup = self.timings.gradients, self.timings.warmup(self.workers)
         if total <= warmup:
-            total = warmup + total  # so short that nothing would be left of it
+            total = warmup + total  # so short that nothing would remain of it
         for worker, moment in enumerate(starts):
             self._compute(worker, moment)
         while self.done < total or sum(self.batches.values.values()) <= LEAST_UPDATES:
@@ -135,11 +135,11 @@ class _Training:
         heapq.heappush(self.events, (moment, kind, self.number, worker))
 
     def _compute(self, worker: int, now: float) -> None:
-        """Let a worker begin with a gradient."""
+        """Start a worker's gradient."""
         self._add(now + self.timings.compute.draw(self.random) + self.timings.latency / 2, _REQUEST, worker)
 
     def _exchange(self, worker: int, now: float) -> None:
-        """Let the server take a gradient as soon as it has talked to those who came before."""
+        """Let the server accept a gradient after the exchanges before it."""
         begins = max(now, self.link_free)
         takes = self.timings.transfer.draw(self.random)
         self.link_free = begins + takes
@@ -164,13 +164,13 @@ class _Training:
         return bound is None or sent - min(self.applied) <= bound
 
     def _answer(self, worker: int, now: float) -> None:
-        """Send the weights of now to a worker, which goes on with them."""
+        """Send the current weights to a worker, which continues with them."""
         self.read[worker] = self.version
         half = self.timings.transfer.mean / 2
         self._compute(worker, now + half + self.timings.latency / 2)
 
     def _wake(self, now: float) -> None:
-        """Let an update start when all that arrives at this moment has arrived, unless one is going on."""
+        """Start an update after all arrivals of this moment, unless one is running."""
         if self.waiting and not self.taken and not self.starting:
             self.starting = True
             self._add(now, _START)

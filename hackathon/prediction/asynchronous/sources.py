@@ -1,4 +1,4 @@
-"""The run of one worker that a prediction begins with, and the runs that measured the same with several workers."""
+"""Find the run of one worker for a prediction, and runs with the same settings and several workers."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,14 +12,14 @@ from hackathon.text.errors import RequestError
 
 WORKERS = "workers"
 SAME = ("batch_size", "gradient_bytes", "staleness_bound", "planted_compute", "planted_update", "planted_jitter")
-"""Numbers that runs of the same settings have in common."""
+"""Numbers that runs with the same settings have in common."""
 RESULTS = ("sweep_seconds", "mini_batch", "staleness")
 
 
 def one_worker(project: Path, name: str | None) -> OneWorker:
-    """Return what a run tells: the only one whose id has `name` in it, else the newest one of one worker.
+    """Return a run's data: the only one whose id contains `name`, else the newest one of one worker.
 
-    Raises RequestError when there is none, or when it is not a run of one worker that told its timings.
+    Raises RequestError when there is none, or when it is not a run of one worker with timings.
     """
     runs = [run for run in gathered(project).summaries if not run.probe and not run.rehearsal and not run.removed]
     own = [run for run in runs if run.project == str(project)]
@@ -38,7 +38,7 @@ def one_worker(project: Path, name: str | None) -> OneWorker:
 
 
 def _newest(own: Sequence[RunEntry]) -> RunEntry:
-    """Return the newest run of one worker that told its timings."""
+    """Return the newest run of one worker with timings."""
     for run in own:
         numbers = dict(run.numbers)
         if run.state == SUCCEEDED and numbers.get(WORKERS) == 1 and not missing(numbers):
@@ -58,7 +58,7 @@ def _named(own: Sequence[RunEntry], runs: Sequence[RunEntry], name: str) -> RunE
 
 
 def _measured(run: RunEntry, runs: Sequence[RunEntry]) -> list[MeasuredRun]:
-    """Return what runs of the same program and settings measured on the same cluster with several workers."""
+    """Return measurements of the same program and settings on the same cluster with several workers."""
     mine = dict(run.numbers)
     measurements = []
     for other in runs:

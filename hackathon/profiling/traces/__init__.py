@@ -1,1 +1,1 @@
-"""Traces of torch.profiler (Kineto's JSON): read, aligned, reckoned up per rank and step, and merged. No torch."""
+"""Traces of torch.profiler (Kineto's JSON): read, align, sum per rank and step, merge. torch is not needed."""

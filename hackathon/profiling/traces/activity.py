@@ -1,4 +1,4 @@
-"""What took the time: operators by their own time, kernels, and the gaps in which nothing was computed."""
+"""Rank the consumers of time: operators by their own time, kernels, and gaps without computing."""
 
 import heapq
 from bisect import bisect_left, bisect_right
@@ -13,7 +13,7 @@ from hackathon.profiling.traces.reckoning import SECOND, RankTime
 from hackathon.profiling.traces.trace import Trace, TraceStep
 
 SHOWN = 10
-"""Operators, kernels and gaps that are told."""
+"""Operators, kernels and gaps that are listed."""
 
 
 @dataclass(frozen=True)
@@ -24,9 +24,9 @@ class Activity:
     calls: float
     """Per step."""
     seconds: float
-    """Per step; of an operator without those that it calls."""
+    """Per step; for an operator without those that it calls."""
     tensor_cores: bool = False
-    """Whether it is named as kernels that use Tensor Cores are."""
+    """Whether its name is that of a kernel that uses Tensor Cores."""
 
     def to_json(self) -> dict[str, Any]:
         """Return it as JSON values."""
@@ -35,17 +35,17 @@ class Activity:
 
 @dataclass(frozen=True)
 class Gap:
-    """A stretch in which the device, or without one the program's main thread, computed nothing."""
+    """A time in which the device, or without one the program's main thread, computed nothing."""
 
     rank: int
     step: int
     begin: float
-    """Seconds since the beginning of the step."""
+    """Seconds since the start of the step."""
     seconds: float
     after: str
-    """The operator that had ended last on the main thread, empty when there is none."""
+    """The last operator that had ended on the main thread, empty without one."""
     before: str
-    """The operator that began next there."""
+    """The next operator that began there."""
 
     def to_json(self) -> dict[str, Any]:
         """Return it as JSON values."""
@@ -56,12 +56,12 @@ class Gap:
 
 
 def operators(traces: Mapping[int, Trace], times: Mapping[int, RankTime]) -> list[Activity]:
-    """Return the operators that took the most time of the CPU themselves, the first SHOWN."""
+    """Return the operators with the most CPU time of their own, the first SHOWN."""
     return _mean((_own_time(trace, times[rank]) for rank, trace in traces.items()), times)
 
 
 def kernels(traces: Mapping[int, Trace], times: Mapping[int, RankTime]) -> list[Activity]:
-    """Return all kernels but those of collectives, those first that took the most time."""
+    """Return all kernels except collectives, sorted by time."""
     return _mean((_kernel_time(trace, times[rank]) for rank, trace in traces.items()), times, most=None)
 
 
@@ -85,7 +85,7 @@ def _window(time: RankTime) -> tuple[float, float]:
 
 
 def _own_time(trace: Trace, time: RankTime) -> _Spent:
-    """Return the time of each operator without those that it calls: those within it on the same thread."""
+    """Return the time of each operator without nested operators on the same thread."""
     begin, end = _window(time)
     totals: dict[int, list[float]] = {}
     lanes: dict[int, list[int]] = {}
@@ -121,7 +121,7 @@ def _kernel_time(trace: Trace, time: RankTime) -> _Spent:
 
 
 def gaps(traces: Mapping[int, Trace], times: Mapping[int, RankTime]) -> list[Gap]:
-    """Return the longest gaps of all ranks: the moments that are the host's."""
+    """Return the longest gaps of all ranks: the times of the part "host"."""
     longest: list[tuple[float, int, TraceStep, float]] = []
     for rank, time in times.items():
         begins = [step.begin for step in time.steps]
@@ -147,7 +147,7 @@ def _took(gap: tuple[float, int, TraceStep, float]) -> float:
 
 
 def _main_operators(trace: Trace) -> tuple[list[tuple[float, str]], list[tuple[float, str]]]:
-    """Return (begin, name) and (end, name) of what the main thread did, each in order."""
+    """Return (begin, name) and (end, name) of the main thread's operators, each in order."""
     kinds = (Kind.OPERATOR, Kind.BLOCKING, Kind.LOADER)
     numbers = [number for number in trace.of(*kinds) if trace.lane_of[number] == trace.main]
     begins = sorted((trace.begins[number], trace.name(number)) for number in numbers)
@@ -155,7 +155,7 @@ def _main_operators(trace: Trace) -> tuple[list[tuple[float, str]], list[tuple[f
 
 
 def launched(trace: Trace, time: RankTime) -> tuple[float, float]:
-    """Return how many kernels a step has, and the mean seconds of one; (0, 0) without a device."""
+    """Return the kernels per step, and the mean seconds of one; (0, 0) without a device."""
     begin, end = _window(time)
     spans = [trace.span(number) for number in trace.of(Kind.KERNEL) if begin <= trace.begins[number] < end]
     if not spans:

@@ -1,7 +1,7 @@
-"""One clock for all ranks: on one host the times compare as they are, between hosts the ends of collectives tell.
+"""One clock for all ranks: ranks of one host share a clock; ends of collectives align different hosts.
 
 No rank leaves an all-reduce or a barrier before all have entered it, and all leave it nearly together. Clocks of two
-hosts that NTP keeps differ by up to milliseconds.
+hosts with NTP differ by up to milliseconds.
 """
 
 from bisect import bisect_right
@@ -13,20 +13,20 @@ from statistics import median
 from hackathon.profiling.traces.trace import Collective, Trace
 
 ENOUGH = 3
-"""Collectives in common by which the clocks of two hosts are compared."""
+"""Common collectives that are needed to compare the clocks of two hosts."""
 SAME_HOST, BY_COLLECTIVES, UNALIGNED = "same-host", "collectives", "unaligned"
 
 
 @dataclass(frozen=True)
 class Clock:
-    """How a rank's times become those of the first rank."""
+    """The conversion of a rank's times to those of the first rank."""
 
     shift: float
     """Microseconds that are added to the rank's times."""
     basis: str
-    """`same-host`, `collectives`, or `unaligned`: too few collectives in common; the clock is taken as it is."""
+    """`same-host`, `collectives`, or `unaligned`: too few common collectives, so the clock is used unchanged."""
     spread: float = 0.0
-    """Median deviation of the differences, in microseconds: how well the shift is known."""
+    """Median deviation of the differences, in microseconds: the accuracy of the shift."""
 
 
 Matched = Sequence[Mapping[int, Collective]]
@@ -36,10 +36,10 @@ Matched = Sequence[Mapping[int, Collective]]
 def matched(traces: Mapping[int, Trace]) -> list[dict[int, Collective]]:
     """Return the collectives that several ranks have in common, in the order of the first rank.
 
-    They are matched by step, process group, kind, and their place among those; a step in which the ranks have
-    different numbers of a kind is left out, as is a group of which a rank's trace is missing. Programs may be steps
-    ahead of their devices, each by another number: where the launch of a kernel is not told, nor is its step, and it
-    is matched only with those that ran at the same time on its host, or ended so on others.
+    They are matched by step, process group, kind, and position among those. A step with different numbers of a kind on
+    the ranks is omitted, as is a group with a missing trace. Programs may be ahead of their devices by different
+    numbers of steps: a kernel without a known launch has no known step, and is matched only with kernels that ran at
+    the same time on its host, or ended at the same time on others.
     """
     by_key: dict[tuple[int, str, str, str, int], dict[int, list[Collective]]] = {}
     for rank, trace in traces.items():
@@ -76,25 +76,25 @@ def _on_one_host(pair: Mapping[int, Collective], traces: Mapping[int, Trace]) ->
 
 
 def _end_together(pair: Mapping[int, Collective], plain: Mapping[int, float], near: float) -> bool:
-    """Return whether the ends differ by less than some microseconds, whatever the clocks of the hosts are."""
+    """Return whether the ends differ by at most some microseconds, apart from the clocks of the hosts."""
     ends = [part.end + plain[rank] for rank, part in pair.items()]
     return max(ends) - min(ends) < near
 
 
 def _least_distance(traces: Mapping[int, Trace]) -> float:
-    """Return the microseconds between the ends of two collectives of a rank that follow each other, the least."""
+    """Return the least microseconds between the ends of two consecutive collectives of a rank."""
     ends = (sorted(collective.end for collective in trace.collectives) for trace in traces.values())
     return min((then - end for moments in ends for end, then in pairwise(moments) if then > end), default=0.0)
 
 
 def _plain(traces: Mapping[int, Trace]) -> dict[int, float]:
-    """Return how the times of each rank become those of the lowest one, if all clocks are right."""
+    """Return the conversion of each rank's times to the lowest rank's, if all clocks are right."""
     first = traces[min(traces)]
     return {rank: (trace.origin - first.origin) + (trace.base - first.base) / 1000 for rank, trace in traces.items()}
 
 
 def _with_steps(trace: Trace) -> list[tuple[Collective, int]]:
-    """Return each collective with the number of the step that launched it, or else that it begins in.
+    """Return each collective with the number of the step that launched it, or else in which it begins.
 
     Without steps all are in one.
     """
@@ -111,7 +111,7 @@ def _with_steps(trace: Trace) -> list[tuple[Collective, int]]:
 
 
 def clocks(traces: Mapping[int, Trace], pairs: Matched) -> dict[int, Clock]:
-    """Return how the times of each rank become those of the lowest rank; empty for no traces."""
+    """Return the conversion of each rank's times to the lowest rank's; empty without traces."""
     if not traces:
         return {}
     first = min(traces)
@@ -145,7 +145,7 @@ def _differences(
     plain: Mapping[int, float],
     pairs: Matched,
 ) -> list[float]:
-    """Return by how much a host's clock is behind the first one's, once for each collective that both ended."""
+    """Return the lag of a host's clock behind the first one's, for each collective that both ended."""
     near = [rank for rank, trace in traces.items() if trace.host == reference.host] if reference.host else [first]
     differences = []
     for pair in pairs:
@@ -159,7 +159,7 @@ def _differences(
 def comparable(
     traces: Mapping[int, Trace], pairs: Matched, times: Mapping[int, Clock]
 ) -> list[Mapping[int, Collective]]:
-    """Return the pairs whose parts are on one clock: not those between hosts whose clocks could not be aligned."""
+    """Return the pairs whose parts have one clock: not those between hosts with unaligned clocks."""
     return [
         pair for pair in pairs if _on_one_host(pair, traces) or all(times[rank].basis != UNALIGNED for rank in pair)
     ]

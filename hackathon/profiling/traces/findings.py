@@ -1,4 +1,4 @@
-"""What stands out in a profile, and nothing that the noise of its steps could make."""
+"""Notable findings in a profile that exceed the noise of its steps."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,42 +12,44 @@ from hackathon.profiling.traces.reckoning import SECOND, RankTime
 from hackathon.text.messages import message
 
 DATA, HOST, COMMUNICATION, LATE = 0.10, 0.25, 0.25, 0.05
-"""Shares of a step from which a part is called out: at least so much of it must go there on every rank, for the
-waiting on the mean of the ranks that wait."""
+"""Share of a step from which a part is a finding.
+
+Every rank must reach it; for the waiting, the mean of the waiting ranks.
+"""
 DEVIATIONS = 3.0
-"""Standard errors of the mean by which a share must be beyond its limit."""
+"""Standard errors of the mean by which a share must exceed its limit."""
 FEWEST = 3
-"""Steps by which the noise is known."""
+"""Steps that are needed to estimate the noise."""
 OWN_ADVICE = frozenset({
     ("tensorflow", "loader"), ("tensorflow", "host-bound"), ("tensorflow", "communication"), ("tensorflow", "copies"),
     ("chainer", "loader"),
 })  # fmt: skip
-"""(framework, finding) of which the advice is another than for torch."""
+"""(framework, finding) with other advice than for torch."""
 
 
 @dataclass(frozen=True)
 class ProfileFinding:
-    """One thing that stands out, the largest share first."""
+    """A finding; the largest share comes first."""
 
     id: str
     """`loader`, `copies`, `host-bound`, `communication` or `late-rank`."""
     share: float
-    """Of a step."""
+    """Share of a step."""
     values: dict[str, Any] = field(default_factory=dict)
-    """What its text has, beside the share."""
+    """Placeholders of its text, besides the share."""
     rank: int | None = None
-    """The rank that it is about; None: all."""
+    """The rank concerned; None: all."""
     framework: str = ""
-    """Of the program: tensorflow or chainer; empty: torch."""
+    """The program's framework: tensorflow or chainer; empty: torch."""
 
     @property
     def message(self) -> str:
-        """What it is."""
+        """The finding as text."""
         return message(f"profile.found_{self.id.replace('-', '_')}", share=f"{100 * self.share:.0f}", **self._shown)
 
     @property
     def advice(self) -> str:
-        """What to try."""
+        """The remedy."""
         own = f"_{self.framework}" if (self.framework, self.id) in OWN_ADVICE else ""
         if self.id == "late-rank" and not self.values["part"]:
             own = "_unknown"
@@ -67,7 +69,7 @@ class ProfileFinding:
 
 
 def findings(times: Mapping[int, RankTime], framework: str = "") -> list[ProfileFinding]:
-    """Return what stands out, the largest share first; `framework`: of the program, empty for torch."""
+    """Return the findings, the largest share first; `framework`: the program's, empty for torch."""
     if any(time.unknown or time.off_pace for time in times.values()):
         return []
     data = {rank: time.parts["data"] for rank, time in times.items()}
@@ -87,9 +89,9 @@ def findings(times: Mapping[int, RankTime], framework: str = "") -> list[Profile
 def _everywhere(
     times: Mapping[int, RankTime], name: str, moments: Mapping[int, Intervals], limit: float
 ) -> list[ProfileFinding]:
-    """Return the finding if what takes some moments of each rank takes more than its limit on every rank.
+    """Return the finding if some times take more than the limit on every rank.
 
-    What one rank alone has is what makes that rank late, and is told there.
+    A time that only one rank has makes that rank late, which is a finding of its own.
     """
     if not times or any(time.reason and name in ("host-bound", "communication") for time in times.values()):
         return []
@@ -102,15 +104,15 @@ def _everywhere(
 
 
 def _by_step(time: RankTime, moments: Intervals) -> dict[int, float]:
-    """Return step → the share of some moments in it, measured by the rank's mean step."""
+    """Return step → share of some times in it, relative to the rank's mean step."""
     mean = time.seconds / len(time.steps)
     return {step: seconds / mean for step, seconds in time.by_step(moments).items()}
 
 
 def _is_above(shares: Sequence[float], limit: float) -> bool:
-    """Return whether the mean of a share is above its limit by more than the steps differ.
+    """Return whether the mean of a share exceeds its limit by more than the noise of the steps.
 
-    Without several steps, as of a trace that marks none, the noise is not known: then it has to be twice the limit.
+    Without several steps, e.g. in a trace without marks, the noise is unknown: the mean must then be twice the limit.
     """
     if len(shares) < FEWEST:
         return fmean(shares) >= 2 * limit
@@ -118,9 +120,10 @@ def _is_above(shares: Sequence[float], limit: float) -> bool:
 
 
 def late_rank(times: Mapping[int, RankTime]) -> tuple[int, float] | None:
-    """Return (rank, share of a step for which the others wait for it on the mean), None when none is late throughout.
+    """Return (rank, mean share of a step for which the others wait for it), None when no rank is always late.
 
-    Of the waiting for a rank its own waiting is taken off in each step: ranks that are late in turn are not named.
+    A rank's own waiting is subtracted from the waiting for it in each step, so ranks that are late in turn are not
+    named.
     """
     best: tuple[int, float] | None = None
     for rank, time in times.items():

@@ -1,4 +1,4 @@
-"""Sets of moments as sorted lists of intervals (begin, end) that neither touch nor overlap. Pure."""
+"""Sets of times as sorted lists of intervals (begin, end) that neither touch nor overlap. Pure."""
 
 from collections.abc import Iterable, Sequence
 
@@ -7,7 +7,7 @@ Intervals = list[Interval]
 
 
 def union(intervals: Iterable[Interval]) -> Intervals:
-    """Return the moments that lie in any of some intervals, in whatever order they come; empty ones are dropped."""
+    """Return the union of intervals in any order; empty ones are dropped."""
     moments: Intervals = []
     for begin, end in sorted(interval for interval in intervals if interval[0] < interval[1]):
         if moments and begin <= moments[-1][1]:
@@ -19,7 +19,7 @@ def union(intervals: Iterable[Interval]) -> Intervals:
 
 
 def within(intervals: Sequence[Interval], windows: Sequence[Interval]) -> Intervals:
-    """Return the moments that lie in both sets."""
+    """Return the intersection of both sets."""
     moments: Intervals = []
     first = second = 0
     while first < len(intervals) and second < len(windows):
@@ -35,7 +35,7 @@ def within(intervals: Sequence[Interval], windows: Sequence[Interval]) -> Interv
 
 
 def without(intervals: Sequence[Interval], excluded: Sequence[Interval]) -> Intervals:
-    """Return the moments of the first set that do not lie in the second."""
+    """Return the first set without the second."""
     moments: Intervals = []
     second = 0
     for begin, end in intervals:
@@ -53,12 +53,12 @@ def without(intervals: Sequence[Interval], excluded: Sequence[Interval]) -> Inte
 
 
 def length(intervals: Iterable[Interval]) -> float:
-    """Return how long a set of moments is."""
+    """Return the total length of a set."""
     return sum(end - begin for begin, end in intervals)
 
 
 def lengths(intervals: Sequence[Interval], windows: Sequence[Interval]) -> list[float]:
-    """Return how much of a set of moments lies in each of some windows, which come in order and do not overlap."""
+    """Return the length of a set within each of some sorted windows that do not overlap."""
     sums = []
     first = 0
     for begin, end in windows:

@@ -1,4 +1,4 @@
-"""What kind of work an event of a trace is, by its category and name."""
+"""Classify an event of a trace by its category and name."""
 
 import re
 from enum import IntEnum
@@ -8,7 +8,7 @@ STEP = re.compile(r"ProfilerStep#(\d{1,9})\Z")
 
 
 class Kind(IntEnum):
-    """What the reckoning tells apart."""
+    """The kinds of events that matter here."""
 
     IGNORED = 0
     OPERATOR = 1
@@ -23,17 +23,17 @@ class Kind(IntEnum):
     """A call of the device's runtime on the CPU."""
     KERNEL = 6
     COLLECTIVE = 7
-    """A collective: on the device a kernel, else what the communication thread of the process does."""
+    """A collective: a kernel on the device, or else work of the process's communication thread."""
     COPY_IN = 8
     """Memory copied from host to device."""
     COPY = 9
     """Memory copied elsewhere, or set, on the device."""
     STEP = 10
-    """A step, as the program told the profiler."""
+    """A step, as reported by the program."""
 
 
 ON_DEVICE = frozenset({Kind.KERNEL, Kind.COPY_IN, Kind.COPY})
-"""Kinds that a device alone has; collectives may be on it."""
+"""Kinds that exist only on a device; collectives may be there too."""
 _KERNEL_COLLECTIVE = re.compile(r"(nccl|rccl)(dev)?_?kernel|^(nccl|rccl|oneccl|hccl)", re.IGNORECASE)
 _HOST_COLLECTIVE = re.compile(r"(gloo|mpi|ucc|tf):")
 _BLOCKING = re.compile(r"wait_tensor|\Ac10d::|\Arecord_param_comms")
@@ -54,7 +54,7 @@ _TENSOR_CORE = re.compile(
 def kind_of(category: str, name: str) -> Kind:
     """Return the kind of an event with a duration.
 
-    Categories are those that libkineto writes (`ActivityType`, "Operator" and "Kernel" in old ones).
+    Categories are those of libkineto (`ActivityType`, "Operator" and "Kernel" in old ones).
     """
     category = category.lower()
     if category in ("cpu_op", "operator"):
@@ -83,7 +83,7 @@ def _range(name: str) -> Kind:
 
 
 def collective_of(name: str, arguments: dict[str, Any]) -> str:
-    """Return what a collective does in one word of small letters (`allreduce`), empty when its name does not tell."""
+    """Return the kind of a collective in lower case (`allreduce`), empty when its name does not contain it."""
     label = arguments.get("Collective name")
     match = _WHAT.search(label) if isinstance(label, str) else None
     match = match or _WHAT.search(name)
@@ -91,9 +91,9 @@ def collective_of(name: str, arguments: dict[str, Any]) -> str:
 
 
 def uses_tensor_cores(kernel: str) -> bool:
-    """Return whether a kernel is named as those of cuBLAS, cuDNN and CUTLASS are that use Tensor Cores.
+    """Return whether a kernel has the name of one of cuBLAS, cuDNN or CUTLASS that uses Tensor Cores.
 
     Source: the list of the TensorBoard plug-in of torch.profiler, and Hopper's names (`gmma`, `nvjet`). cuDNN's `xmma`
-    kernels name the types of their inputs, outputs and sums; those of plain float32 do not use Tensor Cores.
+    kernels contain the types of their inputs, outputs and sums; those of plain float32 do not use Tensor Cores.
     """
     return _TENSOR_CORE.search(kernel) is not None

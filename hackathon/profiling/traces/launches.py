@@ -1,8 +1,8 @@
-"""Which operator a kernel of the device belongs to, and so the time that an operator takes on the device.
+"""Assign kernels to operators, and so sum the device time of operators.
 
-Kineto gives a kernel the `External id` of the operator that was innermost when it was launched, and the `correlation`
-of the call of the runtime that launched it. The id is taken first; where it names no operator, the one in which that
-call lies. A kernel with neither, such as one of a CUDA graph, belongs to no operator and is told as such.
+Kineto gives a kernel the `External id` of the innermost operator at its launch, and the `correlation` of the runtime
+call that launched it. The id takes precedence; if it names no operator, the operator around that call counts. A kernel
+with neither, such as one of a CUDA graph, belongs to no operator and is reported as such.
 """
 
 from bisect import bisect_right
@@ -17,11 +17,11 @@ from hackathon.profiling.traces.reckoning import SECOND, RankTime
 from hackathon.profiling.traces.trace import Trace
 
 SHOWN = 10
-"""Operators that are told."""
+"""Operators that are listed."""
 NOBODY = -1
 NEARLY_ALL = 0.99
 NEAR = 1000
-"""Operators before a call of the runtime among which that around it is looked for."""
+"""Operators before a runtime call among which the enclosing one is searched."""
 
 
 @dataclass(frozen=True)
@@ -32,9 +32,9 @@ class DeviceOperator:
     kernels: float
     """Per step."""
     seconds: float
-    """Of these kernels, per step."""
+    """Seconds of these kernels per step."""
     share: float
-    """Of the time of all kernels but collectives, 0…1."""
+    """Share of the time of all kernels except collectives, 0…1."""
 
     def to_json(self) -> dict[str, Any]:
         """Return it as JSON values."""
@@ -49,13 +49,13 @@ class DeviceTime:
     """The time of operators on the device."""
 
     operators: tuple[DeviceOperator, ...]
-    """Those that took the most time, the first SHOWN."""
+    """The operators with the most time, the first SHOWN."""
     known: float
-    """Share of the time of all kernels but collectives whose operator is known, 0…1."""
+    """Share of the time of all kernels except collectives with a known operator, 0…1."""
 
 
 def device_time(traces: Mapping[int, Trace], times: Mapping[int, RankTime]) -> DeviceTime | None:
-    """Return the time of operators on the device; None without kernels, and where no kernel tells its operator."""
+    """Return the time of operators on the device; None without kernels or without any known operator."""
     count: dict[str, float] = {}
     seconds: dict[str, float] = {}
     total = 0.0
@@ -79,7 +79,7 @@ def device_time(traces: Mapping[int, Trace], times: Mapping[int, RankTime]) -> D
 
 
 def owners(trace: Trace) -> dict[int, int]:
-    """Return number of a kernel → number of the operator that launched it, NOBODY where that is not known."""
+    """Return number of a kernel → number of the operator that launched it, NOBODY if unknown."""
     by_id = {trace.link_of[number]: number for number in trace.of(Kind.OPERATOR) if trace.link_of[number] > 0}
     lanes = _lanes(trace)
     launches = _launches(trace)
@@ -94,10 +94,10 @@ def owners(trace: Trace) -> dict[int, int]:
 
 
 def inclusive(trace: Trace, time: RankTime) -> dict[int, float]:
-    """Return number of an operator → microseconds on the device of the kernels that it or one within it launched.
+    """Return number of an operator → microseconds of kernels that it or a nested operator launched.
 
-    Those launched in the steps count, whenever they ran: a device is behind its program. Empty where less than
-    NEARLY_ALL of their time has a known operator, for who knows whose it is, and of a trace that lost its last kernels.
+    Kernels launched in the steps count, whenever they ran: a device is behind its program. Empty when less than
+    NEARLY_ALL of their time has a known operator, and for a trace that lost its last kernels.
     """
     if trace.remark:
         return {}
@@ -125,12 +125,12 @@ def inclusive(trace: Trace, time: RankTime) -> dict[int, float]:
 
 
 def _launches(trace: Trace) -> dict[int, int]:
-    """Return correlation → the call of the runtime that launched a kernel."""
+    """Return correlation → the runtime call that launched a kernel."""
     return {trace.link_of[number]: number for number in trace.of(Kind.LAUNCH) if trace.link_of[number] > 0}
 
 
 def _left_over(trace: Trace, owned: Mapping[int, int], launched: Mapping[int, int]) -> set[int]:
-    """Return what a device had left to do when the recording began: kernels first in their stream, without a launch."""
+    """Return work that was queued on a device before the recording: the first kernels of a stream, without launch."""
     first: dict[int, float] = {}
     for kernel, owner in owned.items():
         if owner != NOBODY:
@@ -146,7 +146,7 @@ def _left_over(trace: Trace, owned: Mapping[int, int], launched: Mapping[int, in
 
 
 def _lanes(trace: Trace) -> dict[int, list[int]]:
-    """Return lane → its operators by their begins, the outer one of two first."""
+    """Return lane → its operators by start, the outer one of two first."""
     lanes: dict[int, list[int]] = {}
     for number in trace.of(Kind.OPERATOR):
         lanes.setdefault(trace.lane_of[number], []).append(number)
@@ -156,7 +156,7 @@ def _lanes(trace: Trace) -> dict[int, list[int]]:
 
 
 def _above(trace: Trace) -> dict[int, int]:
-    """Return number of an operator → the one that calls it, of those that have one."""
+    """Return number of an operator → the operator that calls it, if any."""
     callers = {}
     for members in _lanes(trace).values():
         open_ones: list[int] = []
@@ -170,9 +170,9 @@ def _above(trace: Trace) -> dict[int, int]:
 
 
 def _around(trace: Trace, lanes: Mapping[int, list[int]], launch: int) -> int:
-    """Return the innermost operator in which a call of the runtime begins, on its thread; NOBODY outside of any.
+    """Return the innermost operator in which a runtime call begins, on its thread; NOBODY outside of any.
 
-    Of what began before it the innermost one that has not ended is looked for among the last NEAR.
+    It is searched among the last NEAR operators that began before the call.
     """
     members = lanes.get(trace.lane_of[launch], [])
     at = trace.begins[launch]

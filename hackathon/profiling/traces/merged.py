@@ -1,4 +1,4 @@
-"""One trace of all ranks, on one clock, that Perfetto and chrome://tracing open."""
+"""Merge the traces of all ranks, on one clock, for Perfetto and chrome://tracing."""
 
 import gzip
 import json
@@ -15,21 +15,21 @@ from hackathon.text.json_fields import mapping_of
 from hackathon.text.numbers import finite
 
 EVENTS = 1_000_000
-"""Events with a duration that all ranks together have at most in it: browsers hold some millions."""
+"""Events with a duration in the merged trace, at most: browsers support some millions."""
 PROCESSES = 1000
-"""Numbers that each rank's processes and devices get."""
+"""Range of numbers for each rank's processes and devices."""
 DEEPEST = 8
-"""Values within each other that are kept of an event's arguments."""
+"""Nesting levels that are kept of an event's arguments."""
 _WANTED = frozenset("XMsftiI")
 _NAMED = frozenset({"process_name", "process_labels", "process_sort_index"})
 
 
 def write_merged(profile: Profile, target: Path) -> int:
-    """Write the traces of a profile as one file, packed if its name ends with `.gz`; return how many events it has.
+    """Write the traces of a profile as one file; return its number of events. A name in `.gz` is compressed.
 
-    Each rank's processes get numbers and names of their own, and its times those of the first rank's clock. Of too
-    many events the shortest are left out. Raises RequestError when a trace cannot be read again, or the file cannot be
-    written.
+    Each rank's processes get numbers and names of their own, and its times those of the first rank's clock. With too
+    many events the shortest are omitted. Raises RequestError when a trace cannot be read again, or the file is not
+    writable.
     """
     shortest = _shortest(profile)
     draft = target.with_name(f".{target.name}.tmp")
@@ -58,7 +58,7 @@ def _opened(path: Path, packed: bool) -> TextIO:
 
 
 def _shortest(profile: Profile) -> float:
-    """Return the microseconds from which an event is kept, so that at most EVENTS are."""
+    """Return the shortest duration of events to keep, in microseconds, so that at most EVENTS remain."""
     total = sum(len(trace.begins) for trace in profile.traces.values())
     if total <= EVENTS:
         return 0.0
@@ -70,7 +70,7 @@ def _shortest(profile: Profile) -> float:
 
 
 def _events(profile: Profile, rank: int, shortest: float) -> Iterator[dict[str, Any]]:
-    """Yield the events of a rank as they stand in the merged trace, its processes' names first."""
+    """Yield the events of a rank for the merged trace, its processes' names first."""
     trace, shift = profile.traces[rank], profile.clocks[rank].shift
     begin = _begin(profile)
     numbers: dict[str, int] = {}
@@ -132,13 +132,13 @@ def _thread(value: Any) -> Any:
 
 
 def _whole(value: Any) -> Any:
-    """Return a number without the `.0` that reading gave it; other values as text."""
+    """Return a number without the `.0` from parsing; other values as text."""
     number = finite(value)
     return str(value)[:100] if number is None else int(number) if number.is_integer() and abs(number) < 1e18 else number
 
 
 def _plain(value: Any, depth: int = 0) -> Any:
-    """Return a value of JSON as it stood in the trace: whole numbers whole, and no NaN, which JSON does not have."""
+    """Return a JSON value as in the trace: whole numbers whole, and without NaN, which JSON lacks."""
     if isinstance(value, float):
         return _whole(value)
     if isinstance(value, (dict, list)) and depth > DEEPEST:

@@ -1,11 +1,11 @@
-"""Where each moment of a step goes, from the traces of all ranks: the parts add up to the step.
+"""Assign each time of a step to a part, from the traces of all ranks: the parts add up to the step.
 
-With kernels of a device: its kernels are compute; its collectives, as far as no kernel runs meanwhile, are
-communication or, before the last rank has entered them, waiting; then copies to the device (data) and others (other);
-and while it does nothing the program is in its loader (data) or at work on the CPU (host).
+With kernels of a device: its kernels are compute. Its collectives, while no kernel runs, are communication or, before
+the last rank has entered them, waiting. Then come copies to the device (data) and others (other). While the device is
+idle the program is in its loader (data) or at work on the CPU (host).
 
 Without: the loader (data), operators (compute), collectives outside of both, and the rest, which is the program's own
-(host): Python, sleeping and file access leave the same trace there, none.
+(host): Python, sleeping and file access are not distinguishable there.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -25,25 +25,25 @@ SECOND = 1e6
 
 @dataclass
 class RankTime:
-    """The moments of one rank by what they go to, in microseconds of its trace, over all its steps."""
+    """The times of one rank by part, in microseconds of its trace, over all its steps."""
 
     steps: list[TraceStep]
     parts: dict[str, Intervals]
-    """Part of a step → when."""
+    """Part of a step → times."""
     waiting_for: dict[int, Intervals] = field(default_factory=dict)
-    """Late rank → when this rank waited for it."""
+    """Late rank → times in which this rank waited for it."""
     communicating: Intervals = field(default_factory=list)
     """In collectives, overlapped or not."""
     loading: Intervals = field(default_factory=list)
     """In the loader, overlapped or not."""
     reason: str = ""
-    """Why waiting is not told from communication, one of the reasons of `shares`; empty when it is."""
+    """Why waiting is not separated from communication, one of the reasons of `shares`; empty when it is."""
     unknown: str = ""
-    """Why no part is known, ON_DEVICE or CUT_SHORT of `seen`; empty when parts are. All is `other` then."""
+    """Why no part is known, ON_DEVICE or CUT_SHORT of `seen`; empty when parts are. All time is `other` then."""
     off_pace: str = ""
-    """Why the time of these steps is not that of the device's work, BEHIND or CATCHING_UP of `seen`; empty: it is."""
+    """Why the steps' time is not that of the device's work, BEHIND or CATCHING_UP of `seen`; empty when it is."""
     marked: bool = True
-    """Whether the trace marks steps; else all of it is taken for one."""
+    """Whether the trace marks steps; otherwise all of it counts as one."""
 
     @property
     def seconds(self) -> float:
@@ -55,7 +55,7 @@ class RankTime:
         return length(self.parts[part]) / SECOND
 
     def by_step(self, moments: Intervals) -> dict[int, float]:
-        """Return step → seconds of some moments in it."""
+        """Return step → seconds of some times in it."""
         inside = lengths(moments, [(step.begin, step.end) for step in self.steps])
         return {step.number: duration / SECOND for step, duration in zip(self.steps, inside, strict=True)}
 
@@ -63,7 +63,7 @@ class RankTime:
 def steps_of(trace: Trace) -> tuple[list[TraceStep], bool]:
     """Return the steps of a trace, and whether it marks them.
 
-    Where the program did not tell the profiler, a step ends with each `Optimizer.step`; without those the trace is one.
+    If the program did not report them, a step ends with each `Optimizer.step`; without those the trace is one step.
     """
     if trace.steps:
         return _apart(trace.steps), True
@@ -80,7 +80,7 @@ def steps_of(trace: Trace) -> tuple[list[TraceStep], bool]:
 
 
 def _apart(steps: Sequence[TraceStep]) -> list[TraceStep]:
-    """Return steps that do not overlap, whatever a trace says; empty ones are dropped."""
+    """Return steps without overlap, for any trace; empty ones are dropped."""
     disjoint: list[TraceStep] = []
     for step in steps:
         begin = max(step.begin, disjoint[-1].end) if disjoint else step.begin
@@ -96,9 +96,9 @@ def reckon(
     processes: int,
     on_device: Collection[int] = (),
 ) -> dict[int, RankTime]:
-    """Return where the time of each rank went.
+    """Return the time of each rank by part.
 
-    `times` and `pairs`: from `alignment`; `on_device`: ranks that compute on a device, whatever their traces show.
+    `times` and `pairs`: from `alignment`; `on_device`: ranks that compute on a device, whatever their traces contain.
     """
     waits: dict[int, list[_Wait]] = {rank: [] for rank in traces}
     together: dict[int, set[Collective]] = {rank: set() for rank in traces}
@@ -118,15 +118,15 @@ def reckon(
 
 @dataclass(frozen=True)
 class _Wait:
-    """A collective of a rank with the moment at which the last rank came, in the rank's own time."""
+    """A collective of a rank with the time at which the last rank entered, by the rank's own clock."""
 
     begin: float
     entered: float
-    """When the last rank came, or the end of the collective, whatever was first."""
+    """When the last rank entered, or the end of the collective, whichever was first."""
     end: float
-    """Of the collective."""
+    """End of the collective."""
     late: int
-    """The rank that came last; perhaps this one."""
+    """The rank that entered last; perhaps this one."""
 
 
 def _rank_time(
@@ -187,7 +187,7 @@ def _rank_time(
 
 
 def shares_of(times: Mapping[int, RankTime], processes: int) -> RunShares:
-    """Return the shares of a step per rank, in seconds per step, and which rank the others waited for."""
+    """Return the shares of a step per rank, in seconds per step, and the ranks that others waited for."""
     shares = tuple(_shares(rank, time, len(times) < processes) for rank, time in sorted(times.items()) if time.steps)
     caused: dict[int, float] = {}
     for time in times.values():

@@ -1,4 +1,4 @@
-"""What the recorder wrote beside the traces: what recording cost, the memory, and why there is no trace."""
+"""Read the recorder's files beside the traces: the cost of recording, memory, and reasons for missing traces."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -14,41 +14,41 @@ from hackathon.text.json_fields import count_of, listed, mapping_of, text_of
 from hackathon.text.numbers import positive
 
 FOLDER = "profile"
-"""Folder of a run in which its traces lie."""
+"""Folder of a run for its traces."""
 RANKS = 1024
 """Ranks whose traces are read."""
 REASONS = ("steps", "failed", "follower", "optimizer", "framework", "tensorflow", "chainer", "jax", "mxnet")
-"""Why a rank wrote no trace, as the recorder has it."""
+"""The recorder's reasons for a missing trace."""
 PRECISIONS = ("fp32", "tf32", "bf16", "fp16")
-"""What the probe measures."""
+"""Precisions that the probe measures."""
 _STEPS = 10_000
 _TRACE = re.compile(r"rank-\d{1,9}\.json(\.gz)?\Z")
 
 
 @dataclass(frozen=True)
 class Recording:
-    """What one rank's recorder tells beside its trace."""
+    """One rank's recorder data beside its trace."""
 
     rank: int
     complete: bool
-    """Whether it timed the steps behind the window, too: the rank needs to run no longer."""
+    """Whether it timed the steps after the window, too: the rank need not run any longer."""
     plain: tuple[float, ...]
-    """Seconds of steps that were not recorded, before and after the window."""
+    """Seconds of unrecorded steps, before and after the window."""
     recorded: tuple[float, ...]
     """Seconds of the steps in the window."""
     process_bytes: float | None = None
-    """The most main memory that the process had."""
+    """Peak main memory of the process."""
     device_bytes: float | None = None
-    """The most that its tensors had on the device."""
+    """Peak memory of its tensors on the device."""
     device: str = ""
     flops_per_s: tuple[tuple[str, float], ...] = ()
-    """(precision, what a product of matrices reached); () where nothing was probed."""
+    """(precision, measured rate of a matrix product); () without a probe."""
     bytes_per_s: float | None = None
-    """What a copy in the device's memory reached."""
+    """Measured rate of a copy in the device's memory."""
 
     @property
     def overhead(self) -> float | None:
-        """By how much a recorded step is longer, as a share of a plain one; None: too few steps to tell."""
+        """Relative extra length of a recorded step; None with too few steps."""
         if len(self.plain) < 3 or len(self.recorded) < 3 or median(self.plain) <= 0:
             return None
         return median(self.recorded) / median(self.plain) - 1
@@ -63,19 +63,19 @@ class NoTrace:
     """One of REASONS."""
     text: str = ""
     steps: int = 0
-    """Steps that it did."""
+    """Steps that it made."""
     needed: int = 0
     """Steps that the recorder needs."""
 
 
 def trace_files(run: RunDirectory) -> dict[int, Path]:
-    """Return rank → the path of its trace in a run, those of the lowest RANKS ranks."""
+    """Return rank → the path of its trace in a run, for the lowest RANKS ranks."""
     files = [file for file in rank_files(run.path / FOLDER, "") if _TRACE.match(file.name)]
     return {rank_of(file): file for file in files[:RANKS]}
 
 
 def recordings(run: RunDirectory) -> list[Recording]:
-    """Return what the recorders of a run tell, by rank."""
+    """Return the data of a run's recorders, by rank."""
     return [
         recording(rank_of(file), run.files.json(f"{FOLDER}/{file.name}"))
         for file in rank_files(run.path / FOLDER, ".info.json")[:RANKS]
@@ -83,7 +83,7 @@ def recordings(run: RunDirectory) -> list[Recording]:
 
 
 def recording(rank: int, value: Mapping[str, Any]) -> Recording:
-    """Return what a recorder's `rank-N.info.json` says, whatever lies there."""
+    """Return the content of a recorder's `rank-N.info.json`, which may be arbitrary JSON."""
     seconds, peaks = mapping_of(value.get("seconds")), mapping_of(value.get("peak_bytes"))
     probed = mapping_of(value.get("device_peaks"))
     rates = mapping_of(probed.get("flops_per_s"))
@@ -105,7 +105,7 @@ def _times(value: Any) -> tuple[float, ...]:
 
 
 def missing(run: RunDirectory) -> list[NoTrace]:
-    """Return why ranks of a run wrote no trace, as far as they say so."""
+    """Return why ranks of a run wrote no trace, if they recorded the reason."""
     ranks = set(trace_files(run))
     notes = []
     for file in rank_files(run.path / FOLDER, ".note.json")[:RANKS]:
@@ -118,7 +118,7 @@ def missing(run: RunDirectory) -> list[NoTrace]:
 
 
 def overhead(recordings: Sequence[Recording]) -> dict[str, Any] | None:
-    """Return what recording cost: the median over ranks, with the steps that it is known by; None when it is not."""
+    """Return the cost of recording: the median over ranks, with its number of steps; None when unknown."""
     timed = [recording for recording in recordings if recording.overhead is not None]
     if not timed:
         return None

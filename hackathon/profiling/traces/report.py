@@ -1,4 +1,4 @@
-"""A profile: everything that is known from the traces of a run's ranks."""
+"""A profile: all results from the traces of a run's ranks."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -30,12 +30,12 @@ from hackathon.text.messages import message
 
 SCHEMA_VERSION = 1
 STRETCHES = 1500
-"""Stretches of one rank in the picture of a step."""
+"""Parts of one rank in the picture of a step."""
 
 
 @dataclass(frozen=True)
 class Profile:
-    """What the traces of some ranks say."""
+    """The results from the traces of some ranks."""
 
     traces: Mapping[int, Trace]
     times: Mapping[int, RankTime]
@@ -43,32 +43,32 @@ class Profile:
     shares: RunShares
     operators: Sequence[Activity]
     kernels: Sequence[Activity]
-    """All of them; SHOWN are told."""
+    """All kernels; SHOWN of them are listed."""
     device_time: DeviceTime | None
-    """The time of operators on the device; None without one, and where the traces do not tell."""
+    """The time of operators on the device; None without one, and when the traces lack it."""
     gaps: Sequence[Gap]
     findings: Sequence[ProfileFinding]
     recordings: Sequence[Recording] = ()
     declared: Peaks | None = None
-    """Peaks of the GPU as the cluster's profile has them."""
+    """Peaks of the GPU in the cluster's profile."""
     untold: Sequence[NoTrace] = ()
-    """Why other ranks have no trace, as far as that is known."""
+    """Why other ranks have no trace, if known."""
 
     @cached_property
     def roofline(self) -> Roofline | None:
-        """How much of the device a step uses; None where the traces do not tell its work, or not its time."""
+        """The utilisation of the device in a step; None when the traces lack its work or its time."""
         if self.off_pace or any(time.unknown for time in self.times.values()):
             return None
         return roofline(self.traces, self.times, self.peaks)
 
     @property
     def peaks(self) -> Peaks:
-        """What the device reaches."""
+        """The device's peak rates."""
         return peaks_of(self.recordings, self.declared if self.on_device else None)
 
     @property
     def verdict(self) -> str:
-        """What stands out, in one line."""
+        """The main finding, in one line."""
         if self.findings:
             return self.findings[0].message
         compute = self.mean.share("compute")
@@ -93,7 +93,7 @@ class Profile:
 
     @property
     def off_pace(self) -> str:
-        """Why the time of the steps is not that of the devices' work, as `RankTime.off_pace`; empty when it is."""
+        """Why the time of the steps is not that of the devices' work, like `RankTime.off_pace`; empty when it is."""
         return next((time.off_pace for time in self.times.values() if time.off_pace), "")
 
     @property
@@ -109,7 +109,7 @@ class Profile:
 
     @property
     def communication(self) -> tuple[float, float] | None:
-        """(Seconds in collectives, of those not overlapped by computing) per step; None when not known."""
+        """(Seconds in collectives, those not overlapped by computing) per step; None when unknown."""
         if any(time.reason == "unmarked" or time.unknown for time in self.times.values()):
             return None
         inside = fmean(length(time.communicating) / SECOND / len(time.steps) for time in self.times.values())
@@ -120,7 +120,7 @@ class Profile:
 
     @property
     def loader(self) -> tuple[float, float] | None:
-        """(Seconds in the loader, of those not overlapped by computing) per step; None when not known."""
+        """(Seconds in the loader, those not overlapped by computing) per step; None when unknown."""
         if any(time.unknown for time in self.times.values()):
             return None
         inside = fmean(length(time.loading) / SECOND / len(time.steps) for time in self.times.values())
@@ -130,7 +130,7 @@ class Profile:
 
     @property
     def memory(self) -> dict[str, float]:
-        """What is known of memory, in bytes: the most of `device`, `tensors` (of the host) and `process`."""
+        """Peak memory in bytes: `device`, `tensors` (of the host) and `process`."""
         peaks: dict[str, list[float]] = {}
         for trace in self.traces.values():
             for key, name in (("device", "device"), ("host", "tensors")):
@@ -144,7 +144,7 @@ class Profile:
 
     @property
     def remarks(self) -> list[str]:
-        """What the reader has to know: torn files, ranks that are missing, hosts whose clocks are not aligned."""
+        """Remarks for the reader: incomplete files, missing ranks, hosts with unaligned clocks."""
         remarks = [
             message(f"profile.remark_{trace.remark}", file=Path(trace.file).name)
             for trace in self.traces.values()
@@ -209,7 +209,7 @@ class Profile:
         }  # fmt: skip
 
     def typical_step(self) -> int | None:
-        """Return the number of the step whose length is the median, of those that all ranks have; None without any."""
+        """Return the number of the step of median length among those that all ranks have; None without any."""
         lengths = [{step.number: step.end - step.begin for step in time.steps} for time in self.times.values()]
         common = set.intersection(*(set(by_step) for by_step in lengths)) if lengths else set()
         if not common:
@@ -219,9 +219,9 @@ class Profile:
         return min(common, key=lambda number: (abs(mean[number] - middle), number))
 
     def stretches(self, number: int) -> dict[int, list[tuple[str, float, float]]]:
-        """Return rank → (part, begin, end) of a step, in seconds of one clock from the first beginning of it on.
+        """Return rank → (part, begin, end) of a step, in seconds of one clock from its first start on.
 
-        Of a rank that changes often the longest STRETCHES are told.
+        For a rank with many changes, only the longest STRETCHES are returned.
         """
         stretches: dict[int, list[tuple[str, float, float]]] = {}
         for rank, time in self.times.items():
@@ -247,15 +247,16 @@ def profile_of(
     declared: Peaks | None = None,
     untold: Sequence[NoTrace] = (),
 ) -> Profile:
-    """Return the profile of some ranks' traces; `declared`: peaks of the cluster's GPU; `untold`: why others have none.
+    """Return the profile of some ranks' traces.
 
-    Raises RequestError when two are of one rank, or none has any time.
+    `declared`: peaks of the cluster's GPU; `untold`: why other ranks have no trace. Raises RequestError when two traces
+    are of one rank, or none has any time.
     """
     by_rank = _by_rank(traces)
     processes = max(len(by_rank), *(trace.processes for trace in by_rank.values()))
     pairs = matched(by_rank)
     times = clocks(by_rank, pairs)
-    # a profiler starts the device even where the program has nothing there
+    # a profiler starts the device even if the program does not use it
     on_device = {recording.rank for recording in recordings if recording.device and recording.device_bytes}
     reckoned = reckon(by_rank, times, comparable(by_rank, pairs, times), processes, on_device)
     empty = [by_rank[rank].file for rank, time in reckoned.items() if not time.steps]
@@ -275,12 +276,12 @@ def read_profile(
     declared: Peaks | None = None,
     untold: Sequence[NoTrace] = (),
 ) -> Profile:
-    """Return the profile of trace files. Raises RequestError as `read_trace` and `profile_of` do."""
+    """Return the profile of trace files. Raises RequestError like `read_trace` and `profile_of`."""
     return profile_of([read_trace(file, number) for number, file in enumerate(files)], recordings, declared, untold)
 
 
 def _by_rank(traces: Sequence[Trace]) -> dict[int, Trace]:
-    """Return rank → trace, by rank. Where some do not say their rank, all are numbered in the order of the files."""
+    """Return rank → trace. If one does not contain its rank, all are numbered in the order of the files."""
     if not all(trace.told_rank for trace in traces):
         return {number: replace(trace, rank=number, processes=len(traces)) for number, trace in enumerate(traces)}
     by_rank: dict[int, Trace] = {}

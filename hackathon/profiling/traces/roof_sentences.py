@@ -1,4 +1,4 @@
-"""How much of its device a step uses, in words, for the terminal and the page."""
+"""Describe the utilisation of the device in a step, for the terminal and the page."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -11,13 +11,13 @@ if TYPE_CHECKING:
     from hackathon.profiling.traces.report import Profile
 
 SHOWN = 8
-"""Operators that are shown."""
+"""Operators that are listed."""
 COSTLY = 0.05
 """Overhead of recording from which the MFU of the recorded steps is not that of the program."""
 
 
 def roof_sentences(profile: "Profile") -> list[str]:
-    """Return what is known of FLOP/s, MFU, bytes/s and the peaks that were used, or why it is not."""
+    """Return sentences on FLOP/s, MFU, bytes/s and the peaks, or on why they are unknown."""
     roof = profile.roofline
     if roof is None:
         return [message("profile.roof_unknown")]
@@ -42,7 +42,7 @@ def roof_sentences(profile: "Profile") -> list[str]:
 
 
 def operator_rows(roof: Roofline) -> list[Sequence[str]]:
-    """Return a row for each counted operator: FLOPs, FLOP/s, bytes/s, share of the peak, intensity, what bounds it."""
+    """Return a row for each counted operator: FLOPs, FLOP/s, bytes/s, share of the peak, intensity, bound."""
     unknown = message("profile.not_known")
     rows: list[Sequence[str]] = []
     for operator in roof.operators[:SHOWN]:
@@ -66,7 +66,7 @@ def _source(peak: Peak) -> str:
 
 
 def _rounded(value: float) -> str:
-    """Return a number with four digits, and never with a power of ten: `0.4712`, `773,200`."""
+    """Return a number with four digits, never in exponential notation: `0.4712`, `773,200`."""
     return f"{float(f'{value:.4g}'):,.0f}" if value >= 1000 else f"{value:.4g}"
 
 

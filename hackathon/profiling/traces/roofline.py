@@ -1,8 +1,8 @@
-"""How much of its device a step uses: achieved FLOP/s and bytes/s against peaks, and which of the two bounds it. Pure.
+"""The utilisation of the device in a step: FLOP/s and bytes/s against peaks, and the limiting one. Pure.
 
 MFU is the model FLOPs utilisation (Chowdhery et al. 2022): FLOPs of a step ÷ its time ÷ the device's peak in the
 precision of each operator. The roofline (Williams et al. 2009): below peak FLOP/s ÷ peak bytes/s FLOPs per byte, memory
-bounds an operator, above computing does. What is not known stays None.
+limits an operator; above, computing does. Unknown values stay None.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,19 +17,19 @@ from hackathon.profiling.traces.recording import Recording
 from hackathon.profiling.traces.trace import Trace
 
 FASTER = 1.1
-"""By how much the probe has to exceed a peak to show that it is none."""
+"""Factor by which the probe must exceed a declared peak to disprove it."""
 PROBE = "probe"
 """Source of a peak that the profile's own job measured."""
 
 
 @dataclass(frozen=True)
 class Peak:
-    """What a device reaches at most."""
+    """A device's peak rate."""
 
     value: float
     """FLOP/s or bytes/s."""
     source: str
-    """PROBE, or the name of the cluster whose profile says so."""
+    """PROBE, or the name of the cluster whose profile contains it."""
 
 
 @dataclass(frozen=True)
@@ -43,13 +43,13 @@ class Peaks:
 
 @dataclass(frozen=True)
 class OperatorWork:
-    """What an operator has to do in a step, and how fast it was; the mean over ranks."""
+    """An operator's work in a step, and its time; the mean over ranks."""
 
     name: str
     flops: float
     bytes: float
     seconds: float | None
-    """Its own time; None on a device, where the trace has the time of its start only."""
+    """Its own time; None on a device, if the trace has only the time of its launch."""
     by_precision: Mapping[str, float]
 
     @property
@@ -60,12 +60,12 @@ class OperatorWork:
 
 @dataclass(frozen=True)
 class Roofline:
-    """Where a step lies under the roof."""
+    """The position of a step under the roof."""
 
     seconds: float
-    """Of a step."""
+    """Seconds of a step."""
     operators: Sequence[OperatorWork]
-    """Those that are counted, the most FLOPs first."""
+    """The counted operators, the most FLOPs first."""
     peaks: Peaks
 
     @property
@@ -80,12 +80,12 @@ class Roofline:
 
     @property
     def bytes(self) -> float:
-        """Bytes that the counted operators read and write in a step: of the step at least so many."""
+        """Bytes that the counted operators read and write in a step: a lower bound for the step."""
         return sum(operator.bytes for operator in self.operators)
 
     @property
     def utilisation(self) -> float | None:
-        """MFU: the share of a step that its FLOPs take at the peaks; None where the peak of a precision is missing."""
+        """MFU: the share of a step that its FLOPs take at the peaks; None if the peak of a precision is missing."""
         return self._at_peak(self.operators, self.seconds)
 
     @property
@@ -95,11 +95,11 @@ class Roofline:
         return [(name, self.peaks.flops[name]) for name in sorted(used) if name in self.peaks.flops]
 
     def utilisation_of(self, operator: OperatorWork) -> float | None:
-        """Return an operator's share of the peak; None where its time or the peak is not known."""
+        """Return an operator's share of the peak; None when its time or the peak is unknown."""
         return self._at_peak([operator], operator.seconds) if operator.seconds else None
 
     def bound_of(self, operator: OperatorWork) -> str | None:
-        """Return `memory` or `compute`, by the operator's FLOPs per byte; None where a peak is not known."""
+        """Return `memory` or `compute`, by the operator's FLOPs per byte; None when a peak is unknown."""
         ridge = self._ridge(operator)
         if ridge is None or operator.intensity is None:
             return None
@@ -148,7 +148,7 @@ class Roofline:
 
 
 def roofline(traces: Mapping[int, Trace], times: Mapping[int, RankTime], peaks: Peaks) -> Roofline | None:
-    """Return where a step lies; None where a trace marks no steps or has no shapes, or nothing that is counted."""
+    """Return the roofline of a step; None for a trace without marked steps, shapes, or counted operators."""
     if not all(trace.shaped for trace in traces.values()) or not all(time.marked for time in times.values()):
         return None
     device = {rank: inclusive(trace, times[rank]) if trace.on_device else None for rank, trace in traces.items()}
@@ -162,14 +162,14 @@ def roofline(traces: Mapping[int, Trace], times: Mapping[int, RankTime], peaks: 
         for number in _counted(trace, steps[0].begin, steps[-1].end):
             name, work = trace.name(number), trace.work[number]
             mine = flops.setdefault(name, {})
-            # the probe measures TF32 where cuDNN convolves fp32 in it, which products of matrices need not do
+            # the probe measures TF32 if cuDNN uses it for fp32 convolutions; matrix products may not use it
             in_tf32 = work.precision == "fp32" and "tf32" in peaks.flops and name.startswith("aten::convolution")
             precision = "tf32" if in_tf32 else work.precision
             mine[precision] = mine.get(precision, 0.0) + work.flops * scale
             moved[name] = moved.get(name, 0.0) + work.bytes * scale
             took = trace.ends[number] - trace.begins[number] if on_device is None else on_device.get(number, 0.0)
             spent[name] = spent.get(name, 0.0) + took / SECOND * scale
-    # on a device an operator's own event is its start only: its time is that of its kernels
+    # on a device an operator's own event is only its launch: its time is that of its kernels
     timed = all(owned is None or owned for owned in device.values())
     operators = [
         OperatorWork(
@@ -188,7 +188,7 @@ def roofline(traces: Mapping[int, Trace], times: Mapping[int, RankTime], peaks: 
 
 
 def _counted(trace: Trace, begin: float, end: float) -> Iterator[int]:
-    """Yield the counted operators that begin in a stretch, without those that another counted one calls."""
+    """Yield the counted operators that begin in a time span, without those that another counted one calls."""
     numbers = [number for number in trace.work if begin <= trace.begins[number] < end]
     inside: dict[int, float] = {}
     for number in sorted(numbers, key=lambda number: (trace.begins[number], -trace.ends[number])):
@@ -199,7 +199,7 @@ def _counted(trace: Trace, begin: float, end: float) -> Iterator[int]:
 
 
 def peaks_of(recordings: Sequence[Recording], declared: Peaks | None = None) -> Peaks:
-    """Return the peaks: those of the cluster's profile first, for others what the probe measured; the least over ranks.
+    """Return the peaks: those of the cluster's profile, others from the probe; the lowest over ranks.
 
     `declared`: of the cluster's GPU; they do not count for a step on CPUs.
     """
@@ -211,11 +211,11 @@ def peaks_of(recordings: Sequence[Recording], declared: Peaks | None = None) -> 
     flops = {name: Peak(min(values), PROBE) for name, values in measured.items() if len(values) == len(recordings)}
     memory = Peak(min(copied), PROBE) if copied and len(copied) == len(recordings) else None
     if declared is not None:
-        # a product that is faster than its precision allows is computed in another one, such as TF32
+        # a product that exceeds the peak of its precision is computed in another one, such as TF32
         other = {
             name for name, peak in declared.flops.items() if name in flops and flops[name].value > FASTER * peak.value
         }
-        other |= {"tf32"} - set(flops)  # what the probe did not measure, this program does not use
+        other |= {"tf32"} - set(flops)  # this program does not use precisions that the probe did not measure
         flops |= {name: peak for name, peak in declared.flops.items() if name not in other}
         memory = declared.memory or memory
     return Peaks(flops, memory)

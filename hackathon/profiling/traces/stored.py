@@ -1,4 +1,4 @@
-"""A profile as its run keeps it: what a page shows, in each language, so that nobody reads the traces again."""
+"""Store a profile for its run's page, in each language, so that the traces are not read again."""
 
 from typing import Any
 
@@ -7,11 +7,11 @@ from hackathon.profiling.traces.roof_sentences import operator_rows, roof_senten
 from hackathon.text.messages import LANGUAGES, speaking
 
 FACT = "profile"
-"""What a run keeps it as: `client/profile.json`."""
+"""Name of the fact: `client/profile.json`."""
 RANKS = 32
-"""Ranks whose step is kept."""
+"""Ranks whose step is stored."""
 FINEST = 4000
-"""A stretch of a step shorter than 1/FINEST of it is not kept: no picture would show it."""
+"""Parts shorter than 1/FINEST of a step are not stored: no picture would show them."""
 
 
 def stored(profile: Profile) -> dict[str, Any]:
@@ -24,7 +24,7 @@ def stored(profile: Profile) -> dict[str, Any]:
 
 
 def spoken(profile: Profile) -> dict[str, Any]:
-    """Return all of a profile but its step, with texts in the current language."""
+    """Return a profile without its step, with texts in the current language."""
     return {
         **profile.to_json(),
         "recorded": bool(profile.recordings),
@@ -36,9 +36,9 @@ def spoken(profile: Profile) -> dict[str, Any]:
 
 
 def typical_step(profile: Profile) -> dict[str, Any] | None:
-    """Return the step whose length is the median, of the first RANKS ranks; None when they have no step in common.
+    """Return the step of median length, of the first RANKS ranks; None when they have no step in common.
 
-    `ranks`: [{"rank", "stretches": [[part, begin, end], …]}, …] in seconds from the first beginning on.
+    `ranks`: [{"rank", "stretches": [[part, begin, end], …]}, …] in seconds from the first start on.
     """
     number = profile.typical_step()
     if number is None:

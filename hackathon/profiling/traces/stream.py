@@ -1,7 +1,7 @@
-"""Read a trace's JSON event by event: bounded memory, whatever its size and whoever wrote it.
+"""Read a trace's JSON event by event: with bounded memory, for files of any size and origin.
 
-The formats are Chrome's: an object whose `traceEvents` is a list of events, or that list alone, which may lack its end.
-Source: "Trace Event Format" (Google), and what torch.profiler writes around it.
+The formats are Chrome's: an object whose `traceEvents` is a list of events, or only that list, which may lack its end.
+Source: "Trace Event Format" (Google), and torch.profiler's additions.
 """
 
 import codecs
@@ -15,27 +15,27 @@ from typing import Any, BinaryIO
 from hackathon.text.errors import RequestError
 
 BLOCK = 1 << 20
-"""Bytes that are read at once."""
+"""Bytes per read."""
 LONGEST = 8 << 20
-"""Letters of one event, or of one value beside the events, at most."""
+"""Longest event, or value beside the events, in characters."""
 LARGEST = 16 << 30
-"""Bytes of a trace that are read at most, unpacked."""
+"""Bytes of a trace that are read at most, uncompressed."""
 EVENTS = "traceEvents"
 KEPT_VALUES = frozenset(
     {"baseTimeNanoseconds", "host_name", "distributedInfo", "deviceProperties", "framework", "computes_on", EVENTS}
 )
-"""What is wanted of the values beside the events."""
+"""Values beside the events that are kept."""
 TORN, CUT = "torn", "cut"
-"""Why a trace was not read to its end: it ends or is broken in the middle; it is larger than is read."""
+"""Why a trace was not read to its end: it is incomplete or broken; it is too large."""
 _BETWEEN = re.compile(r"[\s,]*")
 _SPACE = re.compile(r"\s*")
 _VALUE = JSONDecoder(parse_int=float)
-"""Numbers become floats, so that one of thousands of digits is infinite and no error."""
+"""Numbers become floats, so that one with thousands of digits is infinite instead of an error."""
 _NONE = object()
 
 
 class TraceStream:
-    """The events of one trace, in the order of the file, and the values beside them.
+    """The events of one trace, in file order, and the values beside them.
 
     `values` and `remark` are complete when `events` has ended.
     """
@@ -43,9 +43,9 @@ class TraceStream:
     def __init__(self, stream: BinaryIO, file: str) -> None:
         self.file = file
         self.values: dict[str, Any] = {}
-        """What stands beside the events, such as `host_name`; of KEPT_VALUES."""
+        """Values beside the events, such as `host_name`; those of KEPT_VALUES."""
         self.remark = ""
-        """Why it was not read to its end: TORN or CUT; empty when it was."""
+        """Why it was not read to its end: TORN or CUT; else ""."""
         packed = stream.read(2) == b"\x1f\x8b"
         stream.seek(0)
         self._stream: Any = gzip.GzipFile(fileobj=stream) if packed else stream
@@ -56,7 +56,7 @@ class TraceStream:
         self._at_end = False
 
     def events(self) -> Iterator[dict[str, Any]]:
-        """Yield each event that is an object. Raises RequestError for what is no JSON of a trace at all."""
+        """Yield each event that is an object. Raises RequestError when the file is not the JSON of a trace."""
         begin = self._next(_SPACE)
         if begin == "[":
             self._place += 1
@@ -102,10 +102,10 @@ class TraceStream:
         self.remark = self.remark or TORN
 
     def _next(self, between: re.Pattern[str]) -> str | None:
-        """Pass over what stands between two values; return the letter that comes then, None at the end."""
+        """Skip the text between two values; return the next character, None at the end."""
         while True:
             match = between.match(self._buffer, self._place)
-            assert match is not None  # both patterns match nothing, too
+            assert match is not None  # both patterns also match the empty string
             self._place = match.end()
             if self._place < len(self._buffer):
                 return self._buffer[self._place]
@@ -113,7 +113,7 @@ class TraceStream:
                 return None
 
     def _value(self) -> Any:
-        """Return the value that begins here, _NONE for one that is broken, too long or has no end."""
+        """Return the value that begins here, _NONE for one that is broken, too long or incomplete."""
         while True:
             try:
                 value, end = _VALUE.raw_decode(self._buffer, self._place)
@@ -123,19 +123,19 @@ class TraceStream:
                 if len(self._buffer) - self._place > LONGEST or not self._more():
                     return _NONE
                 continue
-            # a number at the end of what was read may go on behind it
+            # a number at the end of the buffer may continue after it
             if end == len(self._buffer) and not isinstance(value, (dict, list, str)) and self._more():
                 continue
             self._place = end
             return value
 
     def _more(self) -> bool:
-        """Read on; return False at the end."""
+        """Read more; return False at the end."""
         if self._at_end:
             return False
         try:
             block = self._stream.read(max(BLOCK, len(self._buffer) - self._place))
-        except (OSError, EOFError, zlib.error):  # a packed file that is broken or has no end
+        except (OSError, EOFError, zlib.error):  # a broken or incomplete compressed file
             block = b""
             self._tear()
         self._read += len(block)

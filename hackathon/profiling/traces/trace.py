@@ -1,4 +1,4 @@
-"""The trace of one rank: what of its events the reckoning needs, in little room."""
+"""The trace of one rank: the needed parts of its events, in compact form."""
 
 import math
 import re
@@ -19,23 +19,23 @@ from hackathon.text.json_fields import text_of
 from hackathon.text.numbers import finite
 
 EVENTS = 3_000_000
-"""Events of one trace that are kept at most; a step of a large model has some 10,000."""
+"""Events of one trace that are stored at most; a step of a large model has some 10,000."""
 NAMES, LONGEST_NAME = 100_000, 500
-"""Different names that are kept, and letters of one: kernels of templates have thousands."""
+"""Different names that are stored, and their length: names of template kernels have thousands of characters."""
 LONGEST_GROUP = 32
-"""Letters of a process group that are kept: of longer ones a digest tells it from others."""
+"""Characters of a process group's name that are stored; a digest distinguishes longer ones."""
 STEPS = 10_000
 LATEST, LONGEST_EVENT = 1e17, 1e13
-"""Microseconds beyond which no moment and no duration is believed."""
+"""Microseconds beyond which times and durations are not plausible."""
 FRAMEWORKS = ("tensorflow", "chainer")
-"""Others than torch whose traces say so."""
+"""Frameworks other than torch that a trace may name."""
 MANY = "many"
-"""Why a trace was not read to its end: it has more events than are kept."""
+"""Why a trace was not read to its end: it has more events than are stored."""
 
 
 @dataclass(frozen=True)
 class TraceStep:
-    """A step as the rank's own program had it."""
+    """A step of the rank's own program."""
 
     number: int
     begin: float
@@ -50,16 +50,16 @@ class Collective:
     begin: float
     end: float
     what: str
-    """`allreduce` and so on; empty when it is not known."""
+    """`allreduce` and so on; empty when unknown."""
     group: str
-    """Its process group, as far as the trace tells."""
+    """Its process group, if the trace contains it."""
     ranks: str
-    """The ranks of that group as the trace lists them, empty when it does not."""
+    """The ranks of that group as listed in the trace, else ""."""
     members: int
-    """How many ranks that group has, 0: not told, so all."""
+    """Number of ranks in that group; 0: not recorded, so all."""
     lane: int
     launched: float | None = None
-    """When the program launched it on the device; None: not told, or it ran on the host."""
+    """When the program launched it on the device; None: not recorded, or it ran on the host."""
     on_device: bool = False
 
     @property
@@ -73,18 +73,18 @@ class Trace:
     """The events of one rank. Times are microseconds since `origin`."""
 
     file: str
-    """What it is called."""
+    """Its name."""
     path: Path | str = ""
     """Where to read it again."""
     rank: int = 0
     processes: int = 1
     told_rank: bool = False
-    """Whether the trace itself says which rank it is."""
+    """Whether the trace itself contains its rank."""
     host: str = ""
     framework: str = ""
     """One of FRAMEWORKS; empty: torch."""
     base: float = 0.0
-    """Nanoseconds since 1970 that all its times are relative to; 0 in old traces."""
+    """Nanoseconds since 1970 to which all its times are relative; 0 in old traces."""
     origin: float = 0.0
     """The first time in the trace, in microseconds since `base`."""
     devices: tuple[str, ...] = ()
@@ -96,7 +96,7 @@ class Trace:
     name_of: "array[int]" = field(default_factory=lambda: array("L"))
     lane_of: "array[int]" = field(default_factory=lambda: array("L"))
     link_of: "array[int]" = field(default_factory=lambda: array("q"))
-    """`External id` of operators and kernels, `correlation` of calls of the device's runtime; 0: not told."""
+    """`External id` of operators and kernels, `correlation` of runtime calls; 0: not recorded."""
     correlation_of: dict[int, int] = field(default_factory=dict)
     """Number of a kernel → its `correlation`."""
     lanes: list[tuple[int, int]] = field(default_factory=list)
@@ -104,23 +104,23 @@ class Trace:
     steps: list[TraceStep] = field(default_factory=list)
     collectives: list[Collective] = field(default_factory=list)
     work: dict[int, Work] = field(default_factory=dict)
-    """Number of an operator → what it has to do, of those that are counted and whose shapes were recorded."""
+    """Number of an operator → its work, for counted operators with recorded shapes."""
     shaped: bool = False
     """Whether shapes were recorded."""
     computes_on_device: bool = False
-    """Whether the recorder says that the program computes on a device whose kernels it does not record."""
+    """Whether, by the recorder, the program computes on a device without recorded kernels."""
     peaks: dict[str, float] = field(default_factory=dict)
-    """`host` or `device` → the most bytes that tensors had, where memory was recorded."""
+    """`host` or `device` → peak bytes of tensors, if memory was recorded."""
     remark: str = ""
-    """Why it was not read to its end, empty when it was."""
+    """Why it was not read to its end, else ""."""
     main: int = -1
-    """The lane of the program's main thread, -1: not known."""
+    """The lane of the program's main thread, -1: unknown."""
     count: int = 0
     """Events with a duration in the file."""
 
     @property
     def on_device(self) -> bool:
-        """Whether it recorded kernels of a device."""
+        """Whether it contains kernels of a device."""
         return any(Kind(kind) in ON_DEVICE for kind in set(self.kinds))
 
     def of(self, *kinds: Kind) -> Iterator[int]:
@@ -138,10 +138,10 @@ class Trace:
 
 
 def read_trace(path: Path | str, number: int = 0) -> Trace:
-    """Return what a file holds; `number` is its rank where it does not say so itself.
+    """Return the trace in a file; `number`: its rank if the file does not contain it.
 
-    A torn file gives what can be read, with a remark. Raises RequestError: it cannot be opened, is no JSON, or has no
-    event of torch.profiler.
+    An incomplete file yields its readable part, with a remark. Raises RequestError when it cannot be opened, is not
+    JSON, or has no event of torch.profiler.
     """
     try:
         with open_regular(path) as stream:
@@ -153,7 +153,7 @@ def read_trace(path: Path | str, number: int = 0) -> Trace:
 
 
 def read_stream(stream: BinaryIO, file: str, number: int = 0) -> Trace:
-    """Return what an open file holds, as `read_trace` does. Raises RequestError, OSError."""
+    """Return the trace in an open file, like `read_trace`. Raises RequestError, OSError."""
     source = TraceStream(stream, file)
     reader = _Reader(Trace(file, rank=number))
     for event in source.events():
@@ -177,15 +177,15 @@ class _Reader:
         self._step_lanes: Counter[int] = Counter()
         self._operator_lanes: Counter[int] = Counter()
         self._calls: list[tuple[float, str]] = []
-        """When the program called for a collective, and for which."""
+        """Calls of the program for collectives: (time, kind)."""
         self._collective_on_host: list[Collective] = []
         self._collective_on_device: list[Collective] = []
         self._correlations: list[int] = []
-        """Those of the collectives on the device, in their order; 0: not told."""
+        """Correlations of the collectives on the device, in order; 0: not recorded."""
         self._begun = False
 
     def take(self, event: dict[str, Any]) -> bool:
-        """Keep what is wanted of an event; return False when there is no more room."""
+        """Store the needed parts of an event; return False when there is no more room."""
         begin, duration, name = finite(event.get("ts")), finite(event.get("dur")), event.get("name")
         if not isinstance(name, str) or begin is None or abs(begin) > LATEST:
             return True
@@ -252,7 +252,7 @@ class _Reader:
         (self._collective_on_device if on_device else self._collective_on_host).append(collective)
 
     def _name_of_group(self, text: str) -> str:
-        """Return a text by which a group is told from others: a short one, and one object for all that are the same."""
+        """Return a short text that identifies a group; equal groups share one object."""
         if len(text) > LONGEST_GROUP:
             text = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=LONGEST_GROUP // 2).hexdigest()
         return self._groups.setdefault(text, text) if len(self._groups) < NAMES else self._groups.get(text, text)
@@ -299,7 +299,7 @@ class _Reader:
             replace(collective, launched=launches.get(correlation))
             for collective, correlation in zip(self._collective_on_device, self._correlations, strict=True)
         ]
-        # on a device the communication thread's ranges are the launching only
+        # on a device, the communication thread's ranges are only launches
         collectives = sorted(
             self._collective_on_device or self._collective_on_host,
             key=lambda collective: (collective.begin, collective.end),
@@ -310,9 +310,9 @@ class _Reader:
         return trace
 
     def _called(self, collectives: list[Collective]) -> list[Collective]:
-        """Return collectives that begin when the program called for them, if each has its call.
+        """Return collectives with the time of the program's call as their start, if each has its call.
 
-        The communication thread takes them up later: on a busy machine by milliseconds, in which the rank has entered.
+        The communication thread starts them later, on a busy machine by milliseconds, although the rank has entered.
         """
         calls = sorted(self._calls)
         if [operation for _, operation in calls] != [collective.what for collective in collectives]:
@@ -322,7 +322,7 @@ class _Reader:
 
 
 def _members(size: Any, ranks: str) -> int:
-    """Return how many ranks a group has, by its size, else by its list, which Kineto cuts short with dots."""
+    """Return the number of ranks in a group, by its size, else by its list, which Kineto truncates with dots."""
     number = finite(size)
     if number is not None and 1 <= number <= 1_000_000:
         return int(number)
@@ -330,7 +330,7 @@ def _members(size: Any, ranks: str) -> int:
 
 
 def _link(value: Any) -> int:
-    """Return a number that events refer to each other by; 0 for anything else."""
+    """Return a number by which events refer to each other; 0 for other values."""
     number = finite(value)
     return int(number) if number is not None and 0 < number < math.ldexp(1, 53) and number % 1 == 0 else 0
 

@@ -1,8 +1,8 @@
-"""What an operator has to do: its FLOPs and the bytes that it reads and writes, from shapes in a trace. Pure.
+"""Compute an operator's work from shapes in a trace: its FLOPs and the bytes that it reads and writes. Pure.
 
-Counted is what torch's own counter counts: products of matrices, convolutions and attention, a multiplication and an
-addition as two FLOPs (torch.utils.flop_counter). Bytes are those of the operands and the result, each once: a cache can
-spare some, a second pass can cost more.
+It counts like torch's own counter: matrix products, convolutions and attention, with a multiplication and an addition
+as two FLOPs (torch.utils.flop_counter). Bytes are those of the operands and the result, each once: a cache can save
+some, a second pass can cost more.
 """
 
 import re
@@ -12,11 +12,11 @@ from math import prod
 from typing import Any
 
 SIZES = {"double": 8, "float": 4, "c10::BFloat16": 2, "c10::Half": 2, "long int": 8, "int": 4, "bool": 1}
-"""Type of an input as a trace names it → bytes of an element."""
+"""Type of an input in a trace → bytes of an element."""
 NAMES = {"double": "fp64", "float": "fp32", "c10::BFloat16": "bf16", "c10::Half": "fp16"}
-"""The same → as a cluster's profile calls it."""
+"""Type of an input in a trace → its name in a cluster's profile."""
 LARGEST = 10**12
-"""Elements along a dimension that are believed."""
+"""Highest plausible number of elements along a dimension."""
 DIMENSIONS = 8
 ATTENTION = re.compile(r"aten::_scaled_dot_product_(?:flash|efficient|cudnn)_attention(?:_for_cpu)?(_backward)?\Z")
 Shape = tuple[int, ...]
@@ -24,7 +24,7 @@ Shape = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Work:
-    """Of one call of an operator."""
+    """The work of one call of an operator."""
 
     flops: float
     bytes: float
@@ -33,7 +33,7 @@ class Work:
 
 
 def work_of(name: str, arguments: Mapping[str, Any]) -> Work | None:
-    """Return what an operator has to do; None for one that is not counted, and where its shapes were not recorded."""
+    """Return an operator's work; None for an operator that is not counted or has no recorded shapes."""
     rule = _RULES.get(name) or (_attention if ATTENTION.match(name) else None)
     if rule is None:
         return None
@@ -56,12 +56,12 @@ def work_of(name: str, arguments: Mapping[str, Any]) -> Work | None:
 
 
 def _shapes(value: Any) -> list[Shape] | None:
-    """Return the shape of each input; () of one that is no tensor. None for anything else than a list of those."""
+    """Return the shape of each input, () for one that is not a tensor; None unless it is a list of shapes."""
     if not isinstance(value, list):
         return None
     shapes: list[Shape] = []
     for shape in value:
-        # the reader of traces takes every number for a float
+        # the trace reader parses every number as a float
         if isinstance(shape, list) and len(shape) <= DIMENSIONS and all(_is_size(size) for size in shape):
             shapes.append(tuple(int(size) for size in shape))
         else:
@@ -107,10 +107,10 @@ def _bmm(name: str, shapes: list[Shape], words: list[str]) -> tuple[int, int] | 
 
 
 def _convolution(name: str, shapes: list[Shape], words: list[str]) -> tuple[int, int] | None:
-    """Forward: input, weight, bias, stride, padding, dilation, transposed, output padding, groups."""
+    """Count a forward pass: input, weight, bias, stride, padding, dilation, transposed, output padding, groups."""
     inputs, weight = shapes[0], shapes[1]
     if words[6].lower() != "false" or len(inputs) != len(weight) or len(inputs) < 3:
-        return None  # of a transposed one the result is not reckoned
+        return None  # the result's shape of a transposed one is not computed
     stride, padding, dilation = (_numbers(words, at) for at in (3, 4, 5))
     spatial = [
         (size + 2 * pad - dilate * (kernel - 1) - 1) // step + 1
@@ -123,7 +123,7 @@ def _convolution(name: str, shapes: list[Shape], words: list[str]) -> tuple[int,
 
 
 def _convolution_backward(name: str, shapes: list[Shape], words: list[str]) -> tuple[int, int] | None:
-    """Backward: gradient of the result, input, weight, …, transposed at 7, which gradients are wanted at 10."""
+    """Count a backward pass: gradient of the result, input, weight, …, transposed at 7, required gradients at 10."""
     gradient, inputs, weight = shapes[:3]
     if words[7].lower() != "false" or len(gradient) < 3 or len(inputs) != len(weight):
         return None
@@ -136,7 +136,7 @@ def _convolution_backward(name: str, shapes: list[Shape], words: list[str]) -> t
 
 
 def _attention(name: str, shapes: list[Shape], words: list[str]) -> tuple[int, int] | None:
-    """Two products forward; backward five: the scores once more, and a gradient for each operand of both."""
+    """Count two products for forward; five for backward: the scores again, and a gradient for each operand of both."""
     match = ATTENTION.match(name)
     backward = match is not None and bool(match[1])
     query, key, value = shapes[1:4] if backward else shapes[:3]

@@ -1,1 +1,1 @@
-"""Turns a training program for one GPU into a distributed one, as far as that is sure. Needs libcst (extra `port`)."""
+"""Turn a training program for one GPU into a distributed one, where that is safe. Needs libcst (extra `port`)."""

@@ -1,4 +1,4 @@
-"""Accelerate: the library distributes what goes through `prepare()`; the rest is for one process, or a question."""
+"""Accelerate: the library distributes what goes through `prepare()`; change or ask about the rest."""
 
 from functools import partial
 from typing import Literal
@@ -16,7 +16,7 @@ from hackathon.programs.port.torch_steps import seeded
 
 
 def port_accelerate(edits: Edits, functions: Functions) -> Literal["ported"]:
-    """Prepare what is left out, let one process print and save, and average by the library."""
+    """Prepare omitted objects, let one process print and save, and average with the library."""
     for call in functions.calls:
         if functions.imports.full(call.func).endswith(".random_split") and not seeded(functions, call):
             edits.ask(call, "ask-split")
@@ -43,7 +43,7 @@ def port_accelerate(edits: Edits, functions: Functions) -> Literal["ported"]:
 
 
 def _accelerator(functions: Functions) -> str | None:
-    """Return the one name of the accelerator."""
+    """Return the name of the only accelerator."""
     names = set()
     for assign in functions.program.find(functions.program.module, cst.Assign):
         makes = isinstance(assign.value, cst.Call) and functions.imports.full(assign.value.func).endswith("Accelerator")
@@ -53,7 +53,7 @@ def _accelerator(functions: Functions) -> str | None:
 
 
 def _sees(functions: Functions, name: str, node: cst.CSTNode) -> bool:
-    """Return whether a line knows the accelerator: it is made before it in the same function or in the module."""
+    """Return whether a line sees the accelerator: it is created earlier in the same function or in the module."""
     program, scope = functions.program, functions.scope(node)
     if name.startswith("self.") or (scope is not None and name in functions.parameters(scope)):
         return functions.owner(scope) is not None if name.startswith("self.") else True
@@ -66,7 +66,7 @@ def _sees(functions: Functions, name: str, node: cst.CSTNode) -> bool:
 
 
 def _prepared(edits: Edits, functions: Functions, name: str) -> set[str]:
-    """Return the names that go through prepare(), and let loaders and the model of this file go through it too."""
+    """Return the names that go through prepare(); add this file's loaders and model to them."""
     program = functions.program
     names: set[str] = set()
     calls_of = [call for call in functions.calls if dotted(call.func) == f"{name}.prepare"]
@@ -104,7 +104,7 @@ def _made_by_prepare(functions: Functions, loader: str, scope: cst.FunctionDef |
 
 
 def _extends(functions: Functions, call: cst.Call, loader: str) -> bool:
-    """Return whether `a, b = accelerator.prepare(a, b)` may get one name more: it is made before, in the same block."""
+    """Return whether `a, b = accelerator.prepare(a, b)` can include this loader: it is created earlier in the block."""
     program = functions.program
     parent = program.parents.get(call)
     if not isinstance(parent, cst.Assign) or len(parent.targets) != 1:
@@ -153,7 +153,7 @@ def _extend(edits: Edits, call: cst.Call, name: str) -> None:
 
 
 def _loops(edits: Edits, functions: Functions, name: str, prepared: set[str]) -> None:
-    """Ask about loops that see one process's share of prepared data and never gather."""
+    """Ask about loops that see one process's share of prepared data without gathering results."""
     program = functions.program
     for loop in program.find(program.module, cst.For):
         value = iterated(loop)
@@ -168,7 +168,7 @@ def _loops(edits: Edits, functions: Functions, name: str, prepared: set[str]) ->
 
 
 def _gathers(functions: Functions, body: cst.CSTNode) -> bool:
-    """Return whether results of all processes are collected below a node, also in what it calls."""
+    """Return whether the code below a node, or a function that it calls, gathers results of all processes."""
     inside = [
         body,
         *(function for call in calls(functions.program, body) if (function := functions.target(call)) is not None),
@@ -177,7 +177,7 @@ def _gathers(functions: Functions, body: cst.CSTNode) -> bool:
 
 
 def _saves(edits: Edits, functions: Functions, name: str, prepared: set[str]) -> None:
-    """Save the model below the wrapper, by the library's own function, which one process runs."""
+    """Save the unwrapped model with the library's own function, in one process."""
     program = functions.program
     for call in functions.calls:
         if not isinstance(call.func, cst.Attribute) or method(call) not in ("state_dict", "save_pretrained"):

@@ -18,7 +18,7 @@ _OF_ONE = {
     "LogReport", "PrintReport", "PrintReportNotebook", "PlotReport", "ProgressBar", "snapshot", "snapshot_object",
     "dump_graph", "DumpGraph", "VariableStatisticsPlot",
 }  # fmt: skip
-"""Extensions that write or show; rank 0 has them alone."""
+"""Extensions that write or display; only rank 0 gets them."""
 _OF_ALL = {
     "Evaluator", "ExponentialShift", "InverseShift", "LinearShift", "MultistepShift", "PolynomialShift", "StepShift",
     "WarmupShift", "observe_lr", "observe_value", "FailOnNonNumber", "ParameterStatistics", "unchain_variables",
@@ -68,12 +68,12 @@ class _Chainer:
         return any(name.startswith("chainer.") and name.endswith(".Evaluator") for name in full)
 
     def _last(self, call: cst.Call) -> str:
-        """Return the last part of a name of Chainer that is called, "" for other calls."""
+        """Return the last part of the name of a Chainer function, "" for other calls."""
         full = self.functions.imports.full(call.func)
         return full.rpartition(".")[2] if full.startswith("chainer.") else ""
 
     def wrap(self, call: cst.Call, text: str, rule: str) -> None:
-        """Put ChainerMN's counterpart around something, where the communicator is known."""
+        """Wrap an object in ChainerMN's counterpart, if the communicator is known there."""
         if not self.comm.sees(call):
             self.edits.ask(call, "ask-chainer-comm", name=self.comm.name)
             return
@@ -82,7 +82,7 @@ class _Chainer:
 
     # ---- data
     def data(self) -> None:
-        """Give each process its share of the training data, and of what an Evaluator looks at."""
+        """Give each process its share of the training data and of an Evaluator's data."""
         iterators = [call for call in self.functions.calls if self._last(call) in _ITERATORS]
         if not any(self._repeats(iterator) for iterator in iterators):
             self.edits.ask(self._first_optimizer(), "ask-chainer-iterator")
@@ -104,12 +104,12 @@ class _Chainer:
         return next(call for call in self.functions.calls if _of(self.functions, call, "chainer.optimizers."))
 
     def _repeats(self, call: cst.Call) -> bool | None:
-        """Return whether an iterator goes on and on, as the one of a training does; None: not sure."""
+        """Return whether an iterator repeats endlessly, as in training; None: not sure."""
         repeat = argument(call, "repeat", 2)
         return {"True": True, "False": False}.get(self.program.text(repeat.value)) if repeat is not None else True
 
     def _for_evaluator(self, call: cst.Call) -> bool:
-        """Return whether an iterator goes to an Evaluator and nowhere else."""
+        """Return whether an iterator is used only by an Evaluator."""
         parent = self.program.parents.get(call)
         name = dotted(parent.targets[0].target) if isinstance(parent, cst.Assign) else None
         scope = self.functions.scope(call)
@@ -127,7 +127,7 @@ class _Chainer:
         return self._last(call) == "Evaluator" or dotted(call.func) in self._evaluators
 
     def _uses(self, name: str, scope: cst.FunctionDef | None) -> list[cst.BaseExpression]:
-        """Return where a name is read in a function."""
+        """Return the uses of a name in a function."""
         kind: type[cst.Name | cst.Attribute] = cst.Attribute if "." in name else cst.Name
         around: cst.CSTNode = scope if scope is not None else self.program.module
         uses: list[cst.BaseExpression] = []
@@ -168,7 +168,7 @@ class _Chainer:
         later = [use for use in self._uses(name, scope) if program.line(use) > program.line(statement)]
         other = [use for use in later if use not in inside and not self._counted(use) and not self._iterates(use)]
         if other and not trains:
-            edits.note(call, "note-evaluation")  # the whole of it is used again: every process keeps all of it
+            edits.note(call, "note-evaluation")  # all of it is used again: every process keeps all of it
             return
         if other:
             edits.ask(other[0], "ask-chainer-share", data=name)
@@ -180,7 +180,7 @@ class _Chainer:
         edits.done(statement, "do-scatter", scatter, data=name)
 
     def _counted(self, node: cst.CSTNode) -> bool:
-        """Return whether only the length of something is asked for."""
+        """Return whether only the length of an object is used."""
         outer = self.program.parents.get(self.program.parents.get(node, node))
         return isinstance(outer, cst.Call) and dotted(outer.func) == "len"
 
@@ -189,7 +189,7 @@ class _Chainer:
         return isinstance(outer, cst.Call) and self._last(outer) in _ITERATORS
 
     def _lifted(self, node: cst.CSTNode, scope: cst.FunctionDef | None) -> cst.CSTNode | None:
-        """Return the statement of a function's own block that holds a node, also below `if __name__ == …`."""
+        """Return the statement of a function's own block that contains a node, also below `if __name__ == …`."""
         body: cst.CSTNode = scope.body if scope is not None else self.program.module
         statement = self.program.statement(node)
         while self.program.parents.get(statement) is not body:
@@ -203,7 +203,7 @@ class _Chainer:
 
     # ---- extensions
     def evaluators(self) -> None:
-        """Average what an Evaluator finds over all processes."""
+        """Average an Evaluator's results over all processes."""
         text = f"{self.comm.package}.create_multi_node_evaluator({{}}, {self.comm.name})"
         for call in self.functions.calls:
             if self._evaluates(call):
@@ -223,7 +223,7 @@ class _Chainer:
                 self.edits.ask(call, "ask-autoload")
 
     def output(self) -> None:
-        """Let rank 0 alone report, print and save."""
+        """Let only rank 0 report, print and save."""
         for call in self.functions.calls:
             if self._extends(call) and self._extension(call) is None:
                 self.edits.ask(call, "ask-extension", what=self.program.text(call.args[0].value))
@@ -240,7 +240,7 @@ class _Chainer:
         return trainer or (isinstance(first, cst.Call) and self._last(first) in _OF_ONE | _OF_ALL)
 
     def _extension(self, call: cst.Call) -> str | None:
-        """Return who has an extension: `one` or `all` processes; None: not known."""
+        """Return which processes get an extension: `one` or `all`; None: unknown."""
         owners = set()
         for value, _ in self.functions.origins(call.args[0].value, self.functions.scope(call)):
             last = self._last(value) if isinstance(value, cst.Call) else ""

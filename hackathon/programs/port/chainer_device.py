@@ -1,4 +1,4 @@
-"""Chainer's devices: where the communicator is made, and the GPU of each process in the place of a fixed one."""
+"""Chainer's devices: create the communicator, and replace a fixed GPU with each process's own."""
 
 from dataclasses import dataclass, field
 
@@ -28,7 +28,7 @@ class Communicator:
     _numbers: list[cst.BaseExpression] = field(default_factory=list)
     """Fixed numbers of GPUs."""
     _options: dict[str, cst.BaseExpression] = field(default_factory=dict)
-    """Options that give the number, such as `args.gpu`, and where one is used."""
+    """Options with the number, such as `args.gpu`, and one use of each."""
 
     def __post_init__(self) -> None:
         self.package = self.head.imported("chainermn", "import chainermn")
@@ -36,7 +36,7 @@ class Communicator:
         self._make()
 
     def sees(self, node: cst.CSTNode) -> bool:
-        """Return whether a line knows the communicator."""
+        """Return whether a line sees the communicator."""
         if self._line == 0:
             return True
         scope = self.functions.scope(node)
@@ -101,7 +101,7 @@ class Communicator:
         return device.value if device is not None else None
 
     def _number(self, value: cst.BaseExpression, call: cst.Call) -> None:
-        """Sort what says which GPU: a fixed number, an option, no GPU, or something to ask about."""
+        """Classify an expression for a GPU: a fixed number, an option, no GPU, or a question."""
         functions, program = self.functions, self.functions.program
         if program.text(value) in ("-1", "None"):
             return
@@ -126,12 +126,12 @@ class Communicator:
             self.edits.ask(call, "ask-chainer-device", text=program.text(value), name=self.name)
 
     def _of_option(self, origins: list[cst.BaseExpression]) -> bool:
-        """Return whether a name only hands an option on, which is set anew."""
+        """Return whether a name only passes on an option, which gets a new value."""
         names = [dotted(origin) for origin in origins]
         return bool(names) and all(name in self._options for name in names)
 
     def _parsed(self, name: str, scope: Scope) -> cst.CSTNode | None:
-        """Return the statement that reads the command line into `args` of `args.gpu`."""
+        """Return the statement that parses the command line into `args` of `args.gpu`."""
         functions = self.functions
         assigned = functions.assigned(name.split(".")[0], scope) or functions.assigned(name.split(".")[0], None)
         for assignment in assigned if len(assigned) == 1 else ():
@@ -161,7 +161,7 @@ class Communicator:
         return False
 
     def _by_option(self) -> None:
-        """Make the communicator where the command line has been read."""
+        """Create the communicator after the command line is parsed."""
         (name, used), *more = self._options.items()
         statement = self._parsed(name, self.functions.scope(used))
         assert statement is not None
@@ -174,7 +174,7 @@ class Communicator:
         self._after(statement, text)
 
     def _by_device(self, devices: list[cst.Call]) -> None:
-        """Make the communicator where the device has been chosen, and take the one of this process."""
+        """Create the communicator after the device is chosen, and choose this process's device."""
         program = self.functions.program
         call = devices[0]
         parent = program.parents.get(call)

@@ -1,4 +1,4 @@
-"""The changes of a program: collected first, made in one pass; what is not changed keeps its bytes."""
+"""The changes of a program: collected first, applied in one pass; unchanged code keeps its bytes."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -13,23 +13,23 @@ from hackathon.text.printable import printable
 
 Statement = cst.SimpleStatementLine | cst.BaseCompoundStatement
 MARK = "# hackathon port: "
-"""How each comment of ours begins."""
+"""Prefix of our comments."""
 _HOLE = "hackathon_port_hole"
 
 
 @dataclass(frozen=True)
 class PortFinding:
-    """One change that was made, or one question that is left."""
+    """One change, or one open question."""
 
     line: int
-    """Of the original program, counted from 1; 0: of the whole program."""
+    """In the original program, counted from 1; 0: the whole program."""
     rule: str
     kind: Literal["done", "note", "question"]
     message: str
     replacement: str | None = None
 
     def as_json(self) -> dict[str, object]:
-        """Return it in the shape that all findings share."""
+        """Return it in the common format of findings."""
         return {
             "line": self.line,
             "rule": self.rule,
@@ -42,7 +42,7 @@ class PortFinding:
 
 @dataclass
 class Edits:
-    """What is to become of the nodes of a program."""
+    """The planned changes of a program's nodes."""
 
     program: SingleGpuProgram
     findings: list[PortFinding] = field(default_factory=list)
@@ -51,24 +51,24 @@ class Edits:
     after: dict[cst.CSTNode, list[Statement]] = field(default_factory=dict)
     comments: dict[cst.CSTNode, list[str]] = field(default_factory=dict)
     guarded: set[cst.CSTNode] = field(default_factory=set)
-    """Whole statements that go below `if guard:`."""
+    """Complete statements that move below `if guard:`."""
     guard: str = ""
     indented: dict[cst.CSTNode, tuple[cst.CSTNode, str]] = field(default_factory=dict)
-    """First statement → last one of its block, and the head of the `with` around both."""
+    """First statement → last statement of its block, and the head of the `with` around both."""
 
     def done(self, node: cst.CSTNode | None, rule: str, replacement: str | None = None, **values: object) -> None:
-        """Say what was changed."""
+        """Record a change."""
         self._say(node, rule, "done", replacement, values)
 
     def note(self, node: cst.CSTNode | None, rule: str, **values: object) -> None:
-        """Say what is worth knowing and needs no answer."""
+        """Record a remark that needs no answer."""
         self._say(node, rule, "note", None, values)
 
     def ask(self, node: cst.CSTNode | None, rule: str, **values: object) -> None:
-        """Leave a question, as a comment before the statement that holds the node."""
+        """Record a question, as a comment before the statement that contains the node."""
         text = self._say(node, rule, "question", None, values)
         if node is not None and text is not None and not isinstance(node, cst.Module):
-            encoding = self.program.module.encoding  # of the program: not every one has the letters of our question
+            encoding = self.program.module.encoding  # the program's encoding may lack characters of our question
             written = text.encode(encoding, "replace").decode(encoding)
             self.comments.setdefault(self.program.statement(node), []).append(written)
 
@@ -90,7 +90,7 @@ class Edits:
         return text
 
     def statements(self, text: str) -> list[Statement]:
-        """Return statements from their text, in the program's own indentation."""
+        """Return statements from their text, with the program's indentation."""
         module = cst.parse_module(text, self.program.module.config_for_parsing)
         return [statement for statement in module.body if isinstance(statement, Statement)]
 
@@ -99,17 +99,17 @@ class Edits:
         return cst.parse_expression(text, self.program.module.config_for_parsing)
 
     def swap(self, node: cst.CSTNode, text: str) -> None:
-        """Put another expression in the place of a node."""
+        """Replace a node with another expression."""
         expression = self.expression(text)
         self.replaced[node] = lambda _: expression
 
     def change(self, node: cst.CSTNode, change: Callable[[cst.CSTNode], cst.CSTNode]) -> None:
-        """Change a node, after what is changed in it already."""
+        """Change a node, on top of earlier changes of it."""
         first = self.replaced.get(node)
         self.replaced[node] = change if first is None else lambda updated: change(first(updated))
 
     def wrap(self, node: cst.CSTNode, text: str) -> None:
-        """Put an expression around a node: `{}` in the text is the node, with all that is changed in it."""
+        """Wrap a node: `{}` in the text is the node with its earlier changes."""
         outer = self.expression(text.replace("{}", _HOLE))
         hole = next(name for name in self.program.find(outer, cst.Name) if name.value == _HOLE)
 
@@ -121,7 +121,7 @@ class Edits:
         self.change(node, change)
 
     def put_argument(self, call: cst.Call, name: str, text: str) -> None:
-        """Give a call a keyword argument, in the place of the one of this name."""
+        """Set a keyword argument of a call, replacing an argument with this name."""
         pattern = self.expression(f"f({name}={text})")
         assert isinstance(pattern, cst.Call)
         (extra,) = pattern.args
@@ -138,11 +138,11 @@ class Edits:
         self.change(call, change)
 
     def put_before(self, node: cst.CSTNode, text: str) -> None:
-        """Put statements before the one that holds the node."""
+        """Insert statements before the one that contains the node."""
         self.before.setdefault(self.program.statement(node), []).extend(self.statements(text))
 
     def put_after(self, node: cst.CSTNode, text: str) -> None:
-        """Put statements behind the one that holds the node."""
+        """Insert statements after the one that contains the node."""
         self.after.setdefault(self.program.statement(node), []).extend(self.statements(text))
 
     def made(self) -> bytes:
@@ -170,7 +170,7 @@ class _Pass(cst.CSTTransformer):
     def _body(self, old: object, new: object) -> list[Statement]:
         edits = self.edits
         body: list[Statement] = []
-        guard: list[Statement] = []  # statements that go below one `if`
+        guard: list[Statement] = []  # statements that move below one `if`
         block: list[Statement] | None = None
         last: cst.CSTNode | None = None
         head = ""
@@ -187,7 +187,7 @@ class _Pass(cst.CSTTransformer):
             statement = updated
             lines = [_comment(text) for text in comments]
             if first:
-                # the comments of the program stay above what is put there
+                # the program's comments stay above inserted statements
                 into.append(first[0].with_changes(leading_lines=statement.leading_lines))
                 into.extend(first[1:])
                 statement = statement.with_changes(leading_lines=lines)

@@ -1,4 +1,4 @@
-"""The functions of a program, who calls them, and what a name was assigned: by name, within one file."""
+"""The functions of a program, their callers, and the values of names: by name, within one file."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from hackathon.programs.port.names import Imports, argument, calls, dotted, meth
 from hackathon.programs.port.source import SingleGpuProgram
 
 DEPTH = 5
-"""Calls that are followed from a function to its callers; more is a maze, which is left to its owner."""
+"""Calls that are followed from a function to its callers."""
 Scope = cst.FunctionDef | None
 """A function; None: the module itself."""
 
@@ -21,11 +21,11 @@ class Assigned:
     statement: cst.Assign | cst.AnnAssign
     value: cst.BaseExpression
     index: int | None
-    """Which one of the value's elements, None: the whole value."""
+    """Index of the element of the value, None: the whole value."""
 
 
 class Functions:
-    """Who calls whom in a program."""
+    """The call graph of a program."""
 
     def __init__(self, program: SingleGpuProgram, imports: Imports) -> None:
         self.program = program
@@ -47,12 +47,12 @@ class Functions:
         self.trains = self._training()
 
     def train_by(self, steps: list[cst.Call]) -> None:
-        """Let other calls than `.backward()` be the steps of a training, such as `tape.gradient(…)`."""
+        """Use other calls than `.backward()` as training steps, such as `tape.gradient(…)`."""
         self.backwards = steps
         self.trains = self._training()
 
     def _is_backward(self, call: cst.Call) -> bool:
-        # `def backward(ctx, …)` of an autograd function calls no `.backward()` of a loss
+        # `def backward(ctx, …)` of an autograd function is not the `.backward()` of a loss
         return method(call) == "backward" and dotted(call.func) != "super.backward"
 
     def _class_around(self, function: cst.FunctionDef) -> cst.ClassDef | None:
@@ -68,11 +68,11 @@ class Functions:
         return next((node for node in self.program.above(node) if isinstance(node, cst.FunctionDef)), None)
 
     def owner(self, scope: Scope) -> cst.ClassDef | None:
-        """Return the class whose method a function is."""
+        """Return the class of a method."""
         return self._owner.get(scope) if scope is not None else None
 
     def target(self, call: cst.Call) -> cst.FunctionDef | None:
-        """Return the function of this program that a call runs, as far as that is sure."""
+        """Return the function of this program that a call certainly runs, else None."""
         return self._targets.get(call)
 
     def _called(self, call: cst.Call) -> cst.FunctionDef | None:
@@ -94,7 +94,7 @@ class Functions:
         return [function for function in self.all if self._owner[function] is owner and function.name.value == name]
 
     def _class_of(self, receiver: cst.BaseExpression) -> cst.ClassDef | None:
-        """Return the class of this program that an object has: `self`, `Trainer(…)`, or a name that is assigned one."""
+        """Return the class of an object in this program: `self`, `Trainer(…)`, or a name with such a value."""
         if isinstance(receiver, cst.Name) and receiver.value == "self":
             return self.owner(self.scope(receiver))
         if isinstance(receiver, cst.Name):
@@ -125,7 +125,7 @@ class Functions:
             functions |= more
 
     def reaches(self, node: cst.CSTNode) -> list[cst.Call]:
-        """Return the calls below a node that lead to a backward pass, or are one."""
+        """Return the calls below a node that are, or lead to, a backward pass."""
         below = calls(self.program, node)
         return [call for call in below if call in self.backwards or self._targets.get(call) in self.trains]
 
@@ -137,13 +137,13 @@ class Functions:
         return names + [parameter.name.value for parameter in function.params.kwonly_params]
 
     def passed(self, call: cst.Call, function: cst.FunctionDef, name: str) -> cst.BaseExpression | None:
-        """Return what a call passes for a parameter."""
+        """Return the argument of a call for a parameter."""
         names = self.parameters(function)
         passed = argument(call, name, names.index(name) if name in names else None)
         return passed.value if passed is not None else None
 
     def assigned(self, name: str, scope: Scope) -> list[Assigned]:
-        """Return what a dotted name is assigned in a function; attributes of `self`: anywhere in the class."""
+        """Return the values of a dotted name in a function; attributes of `self`: anywhere in the class."""
         owner = self.owner(scope) if name.startswith("self.") else None
         return [
             assigned
@@ -170,9 +170,9 @@ class Functions:
     def origins(
         self, value: cst.BaseExpression, scope: Scope, index: int | None = None
     ) -> Iterator[tuple[cst.BaseExpression, Scope]]:
-        """Yield the expressions that a value may come from: through names, parameters, and what functions return.
+        """Yield the expressions that a value may come from: through names, parameters, and return values.
 
-        `index`: which element of the value is meant, None: all of it.
+        `index`: the element of the value, None: all of it.
         """
         return self._origins(value, scope, index, DEPTH, {})
 
@@ -200,7 +200,7 @@ class Functions:
         if source is None:
             yield value, scope
             return
-        # names that lead to each other in many ways are followed once, or again by a shorter way
+        # follow names that lead to each other once, or again over a shorter path
         if followed.get((source, scope, index), -1) >= depth:
             return
         followed[source, scope, index] = depth
@@ -210,7 +210,7 @@ class Functions:
     def before(
         self, source: str | cst.FunctionDef, scope: Scope, index: int | None
     ) -> Iterator[tuple[cst.BaseExpression, Scope, int | None]]:
-        """Yield what a name was given, or a function returns: value, its scope, which element of it."""
+        """Yield the values of a name, or the return values of a function: value, its scope, index of the element."""
         if isinstance(source, cst.FunctionDef):
             for returned in self.program.find(source, cst.Return):
                 if returned.value is not None and self.scope(returned) is source:
@@ -228,5 +228,5 @@ class Functions:
         for assignment in assigned:
             if dotted(assignment.value) != source:
                 deeper = assignment.index if assignment.index is not None else index
-                # of an attribute of `self`: where it is assigned, not where it is used
+                # an attribute of `self` has the scope of its assignment, not of its use
                 yield assignment.value, self.scope(assignment.statement), deeper

@@ -1,4 +1,4 @@
-"""The beginning of a ported program: imports, constants, small functions, what joins the processes."""
+"""The beginning of a ported program: imports, constants, small functions, the joining of processes."""
 
 import libcst as cst
 
@@ -12,11 +12,11 @@ _OF_LAUNCHER = {
     "LOCAL_WORLD_SIZE": 'int({os}.environ.get("LOCAL_WORLD_SIZE", "1"))',
     "RANK": 'int({os}.environ.get("RANK", "0"))',
 }
-"""What launchers tell each process; torchrun and the jobs of this toolkit set these variables."""
+"""Values from launchers for each process; torchrun and the jobs of this toolkit set these variables."""
 
 
 class Head:
-    """Names that a ported program gets behind its own imports: none of them stands for something else in it."""
+    """Names added after a ported program's imports; the program does not use them otherwise."""
 
     def __init__(self, edits: Edits, functions: Functions) -> None:
         self.edits = edits
@@ -28,14 +28,14 @@ class Head:
         self._names: dict[str, str] = {}
 
     def fresh(self, name: str) -> str:
-        """Return a name that the program does not have, and keep it."""
+        """Return and reserve a name that the program does not have."""
         while name in self.functions.program.identifiers:
             name += "_"
         self.functions.program.identifiers.add(name)
         return name
 
     def imported(self, full: str, line: str, short: str | None = None) -> str:
-        """Return how the program names something, which is imported by `line` when it is not at the top already."""
+        """Return the program's name for an object, which `line` imports unless it is imported at the top already."""
         for name, full_name in self.functions.imports.names.items():
             if full_name == full and imported_first(self.functions, name):
                 return name
@@ -49,20 +49,20 @@ class Head:
         return name
 
     def of_launcher(self, name: str) -> str:
-        """Return the constant that holds a number of the launcher: WORLD_SIZE, LOCAL_WORLD_SIZE, RANK."""
+        """Return the constant with a number from the launcher: WORLD_SIZE, LOCAL_WORLD_SIZE, RANK."""
         if name not in self._constants:
             os = self._os()
             self._constants[name] = (self.named(name), _OF_LAUNCHER[name].replace("{os}", os))
         return self._constants[name][0]
 
     def named(self, name: str) -> str:
-        """Return how something is to be called that the program may get, always the same for the same name."""
+        """Return a free name for an addition, always the same for the same name."""
         if name not in self._names:
             self._names[name] = self.fresh(name)
         return self._names[name]
 
     def first_of_ranks(self, output: Output) -> None:
-        """Let rank 0 of the launcher print and save."""
+        """Let the launcher's rank 0 print and save."""
         lines_of_one(self.edits, self.functions, f"{self.named('RANK')} == 0", output)
         if any(finding.rule in ("do-print", "do-save") for finding in self.edits.findings):
             self.of_launcher("RANK")
@@ -72,24 +72,24 @@ class Head:
         return line.split()[-1] if line is not None else self.imported("os", "import os")
 
     def imported_together(self, module: str, names: tuple[str, ...]) -> list[str]:
-        """Return how the program names what one line imports from a module."""
+        """Return the program's names for what one line imports from a module."""
         shorts = [self.fresh(name) for name in names]
         parts = [name if short == name else f"{name} as {short}" for name, short in zip(names, shorts, strict=True)]
         self._imports.append(f"from {module} import {', '.join(parts)}")
         return shorts
 
     def definition(self, text: str) -> None:
-        """Put a function behind the imports and constants."""
+        """Add a function after the imports and constants."""
         if text not in self._definitions:
             self._definitions.append(text)
 
     def block(self, text: str) -> None:
-        """Put statements behind the functions."""
+        """Add statements after the functions."""
         if text not in self._blocks:
             self._blocks.append(text)
 
     def put(self) -> cst.CSTNode | None:
-        """Write all of it into the program; return the statement that it stands behind, or before."""
+        """Insert all additions; return the statement next to them."""
         lines = [*self._imports]
         if self._constants:
             order = [name for name in _OF_LAUNCHER if name in self._constants]

@@ -14,7 +14,7 @@ _HARMLESS = frozenset({"evaluate", "predict", "count_params", "result", "to_json
 
 
 def port_to_horovod(keras: KerasProgram) -> None:
-    """Make all changes; the model is compiled with Horovod's optimizer, or its tape is Horovod's."""
+    """Make all changes: compile the model with Horovod's optimizer, or use Horovod's tape."""
     edits, functions = keras.edits, keras.functions
     head = Head(edits, functions)
     tf = head.imported("tensorflow", "import tensorflow", "tf")
@@ -107,7 +107,7 @@ def _fit(keras: KerasProgram, call: cst.Call, hvd: str, share: Shares) -> None:
 
 
 def _callbacks(keras: KerasProgram, call: cst.Call, hvd: str) -> None:
-    """Begin with Horovod's callbacks, and let rank 0 alone have those that write."""
+    """Put Horovod's callbacks first, and give the writing ones only to rank 0."""
     edits, program, scope = keras.edits, keras.program, keras.functions.scope(call)
     first = [f"{hvd}.callbacks.BroadcastGlobalVariablesCallback(0)", f"{hvd}.callbacks.MetricAverageCallback()"]
     callbacks = argument(call, "callbacks")
@@ -157,7 +157,7 @@ def _callbacks(keras: KerasProgram, call: cst.Call, hvd: str) -> None:
 
 
 def _elements(before: cst.List, added: list[cst.BaseExpression], kept_numbers: list[int]) -> list[cst.BaseElement]:
-    """Return the elements of a list with others at its beginning, written as they were: one a line, or all in one."""
+    """Return a list's elements with others before them, in the same layout: one per line, or all on one line."""
     old = list(before.elements)
     plain = cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
     between = next((element.comma for element in old[:-1] if isinstance(element.comma, cst.Comma)), plain)
@@ -167,7 +167,7 @@ def _elements(before: cst.List, added: list[cst.BaseExpression], kept_numbers: l
 
 
 def _reloads(keras: KerasProgram, hvd: str) -> None:
-    """Ask where a file that rank 0 may just be writing is read: only its owner knows who comes there."""
+    """Ask about reading a file that rank 0 may be writing: only the owner knows which processes get there."""
     after = min((keras.program.line(fit) for fit in keras.fits), default=0)
     for call in keras.functions.calls:
         reads = method(call) == "load_weights" or keras_name(keras.functions, call.func) == "models.load_model"

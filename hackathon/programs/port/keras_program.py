@@ -1,4 +1,4 @@
-"""Keras: which calls of a program compile and fit a model, what they are given, and the shares of its data."""
+"""Keras: the calls that compile and fit a model, their arguments, and the shares of the data."""
 
 from typing import Literal
 
@@ -14,9 +14,9 @@ _FIT = {
     "epochs", "callbacks", "batch_size", "validation_data", "validation_split", "steps_per_epoch", "verbose",
 }  # fmt: skip
 _OF_ONE = {"ModelCheckpoint", "TensorBoard", "CSVLogger", "ProgbarLogger", "RemoteMonitor", "TqdmCallback"}
-"""Callbacks that write or show."""
+"""Callbacks that write or display."""
 _OF_ALL = {"EarlyStopping", "ReduceLROnPlateau", "LearningRateScheduler", "History"}
-"""Callbacks that change the training: each process has them, and decides by the same averaged numbers."""
+"""Callbacks that change the training: each process has them, and all decide by the same averaged numbers."""
 SAVES = frozenset({
     "tensorflow.saved_model.save", "tensorflow.keras.utils.plot_model", "keras.utils.plot_model",
     "tensorflow.keras.models.save_model", "keras.models.save_model", "joblib.dump",
@@ -24,7 +24,7 @@ SAVES = frozenset({
 
 
 def keras_name(functions: Functions, node: cst.BaseExpression) -> str:
-    """Return what stands behind `keras.` in the full name of something of Keras, "" for other things."""
+    """Return the part after `keras.` of a Keras object's full name, "" for other objects."""
     full = functions.imports.full(node)
     for start in ("tensorflow.keras.", "keras.", "tf_keras."):
         if full.startswith(start):
@@ -61,17 +61,17 @@ class KerasProgram:
         return bool(named & _FIT) or dotted(call.func.value) in compiled
 
     def is_tape(self, node: cst.BaseExpression) -> bool:
-        """Return whether an expression makes a GradientTape."""
+        """Return whether an expression creates a GradientTape."""
         return isinstance(node, cst.Call) and self.functions.imports.full(node.func) == "tensorflow.GradientTape"
 
     def plain(self, call: cst.Call) -> bool:
-        """Return whether all arguments of `fit` are known, and those behind the fourth one by their names."""
+        """Return whether all arguments of `fit` are known, and those after the fourth are keywords."""
         return not any(arg.star for arg in call.args) and sum(arg.keyword is None for arg in call.args) <= 4
 
     def bases(
         self, value: cst.BaseExpression, scope: Scope, depth: int = 2 * DEPTH
     ) -> list[tuple[cst.BaseExpression, Scope]]:
-        """Return what a data set begins with: the call below `.shuffle(…).batch(…)`, also through names."""
+        """Return the calls that a data set starts from, below `.shuffle(…).batch(…)`, also through names."""
         if depth < 0:
             return [(value, scope)]
         bases: list[tuple[cst.BaseExpression, Scope]] = []
@@ -89,7 +89,7 @@ class KerasProgram:
         return list(dict.fromkeys(bases))
 
     def batched(self, value: cst.BaseExpression, scope: Scope, depth: int = DEPTH - 1) -> list[cst.Call]:
-        """Return the calls of `.batch(…)` that make a data set."""
+        """Return the `.batch(…)` calls of a data set."""
         batches: list[cst.Call] = []
         if depth < 0:
             return batches
@@ -108,7 +108,7 @@ class KerasProgram:
         return full.startswith(("tensorflow.", "keras.", "tensorflow_datasets."))
 
     def is_slices(self, node: cst.BaseExpression) -> bool:
-        """Return whether a data set begins with arrays, whose length and order all processes know."""
+        """Return whether a data set starts from arrays, whose length and order all processes know."""
         return isinstance(node, cst.Call) and self.functions.imports.full(node.func) in (
             "tensorflow.data.Dataset.from_tensor_slices", "tensorflow.data.Dataset.range",
         )  # fmt: skip
@@ -118,7 +118,7 @@ class KerasProgram:
         return scope is None or len(self.functions.callers.get(scope, [])) <= 1
 
     def arrays(self, call: cst.Call) -> list[cst.BaseExpression] | None:
-        """Return the arrays that `fit` gets, [] where it gets a data set; None: not sure what they are."""
+        """Return the array arguments of `fit`, [] for a data set; None: not sure."""
         arguments = [argument(call, "x", 0), argument(call, "y", 1), argument(call, "sample_weight")]
         if arguments[0] is None:
             return None
@@ -136,7 +136,7 @@ class KerasProgram:
 
     # ---- callbacks
     def kind_of_callback(self, value: cst.BaseExpression, scope: Scope) -> Literal["one", "all"] | None:
-        """Return who has a callback: one process or all; None: not sure."""
+        """Return which processes get a callback: `one` or `all`; None: not sure."""
         owners: set[Literal["one", "all"] | None] = set()
         for origin, _ in self.functions.origins(value, scope):
             name = (dotted(origin.func) or "").rpartition(".")[2] if isinstance(origin, cst.Call) else ""
@@ -150,12 +150,12 @@ class KerasProgram:
         return owners.pop() if len(owners) == 1 else None
 
     def literal(self, value: cst.BaseExpression, scope: Scope) -> cst.List | None:
-        """Return the list that is written for an argument, or for the name that stands there."""
+        """Return the list literal of an argument, or of the name that is the argument."""
         origins = [origin for origin, _ in self.functions.origins(value, scope)]
         return origins[0] if len(origins) == 1 and isinstance(origins[0], cst.List) else None
 
     def quiet(self, guard: str) -> None:
-        """Let one process alone show progress of `fit`, `evaluate` and `predict`."""
+        """Let only one process show the progress of `fit`, `evaluate` and `predict`."""
         first = None
         for call in self.functions.calls:
             name = method(call)
@@ -178,13 +178,13 @@ class KerasProgram:
             self.edits.done(first, "do-progress", f"verbose=… if {guard} else 0")
 
     def output(self, harmless: frozenset[str]) -> Output:
-        """Return what counts as output in Keras's programs."""
+        """Return what counts as output in Keras programs."""
         methods = frozenset({"save", "save_weights", "savefig", "save_pretrained"})
         shows = lambda call: method(call) == "summary"  # noqa: E731
         return Output(SAVES, methods, harmless, shows)
 
     def ask_fixed(self) -> None:
-        """Ask about what ties a program to one GPU, or to all of one machine."""
+        """Ask about code that ties a program to one GPU, or to all GPUs of one machine."""
         functions, program = self.functions, self.program
         for call in functions.calls:
             full = functions.imports.full(call.func)
@@ -208,7 +208,7 @@ class KerasProgram:
 
 
 class Shares:
-    """The part of the data that each process has: equally long for all, for one that is early would wait for ever."""
+    """The part of the data for each process: equally long for all, because one that ends early would wait forever."""
 
     def __init__(self, keras: KerasProgram, head: Head, hvd: str) -> None:
         self.keras = keras
@@ -227,7 +227,7 @@ class Shares:
         self.keras.edits.done(value, "do-sampler", f"{name}(…)", data=self.keras.program.text(value))
 
     def dataset(self, value: cst.BaseExpression, scope: Scope) -> bool:
-        """Take a process's samples of what a data set begins with; False, and a question, where that is not sure."""
+        """Take a process's samples at the start of a data set; if unsure, ask and return False."""
         bases = self.keras.bases(value, scope)
         sure = bool(bases) and all(
             self.keras.is_slices(base) and self.keras.once(origin_scope) for base, origin_scope in bases

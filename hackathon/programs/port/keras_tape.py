@@ -1,4 +1,4 @@
-"""A training loop of one's own with TensorFlow → Horovod: its tape averages the gradients."""
+"""A custom training loop with TensorFlow → Horovod: its tape averages the gradients."""
 
 import libcst as cst
 
@@ -10,7 +10,7 @@ from hackathon.programs.port.names import argument, calls, dotted, method
 
 
 def port_tapes(keras: KerasProgram, head: Head, hvd: str, share: Shares) -> dict[cst.For, bool]:
-    """Wrap the one tape, share the data, and let all processes begin with the same weights.
+    """Wrap the only tape, share the data, and start all processes with the same weights.
 
     Return the loops over batches, and whether each process has its share of the data there.
     """
@@ -44,13 +44,13 @@ def _counts(loop: cst.For) -> bool:
 
 
 def _holds(keras: KerasProgram, loop: cst.For, loops: list[cst.For]) -> bool:
-    """Return whether a loop holds the one over batches."""
+    """Return whether a loop contains the one over batches."""
     inside = set(keras.program.walk(loop.body))
     return any(inner in inside for inner in loops)
 
 
 def _alike(keras: KerasProgram, head: Head, hvd: str, gradient: cst.Call, batches: list[cst.For]) -> None:
-    """Send rank 0's weights and the optimizer's to all, once, behind the first step, when all of them are there."""
+    """Broadcast rank 0's weights and optimizer state once, after the first step, when all variables exist."""
     edits, functions, program = keras.edits, keras.functions, keras.program
     updates = [call for call in functions.calls if method(call) == "apply_gradients"]
     scope = functions.scope(gradient)
@@ -88,7 +88,7 @@ def _alike(keras: KerasProgram, head: Head, hvd: str, gradient: cst.Call, batche
 
 
 def _seen(keras: KerasProgram, node: cst.BaseExpression, scope: Scope, step: cst.Call) -> str | None:
-    """Return how the loop names something of the function that makes a step."""
+    """Return the loop's name for an object of the function that makes a step."""
     functions = keras.functions
     name = dotted(node)
     if name is None or functions.scope(step) is scope:

@@ -46,7 +46,7 @@ def port_to_workers(keras: KerasProgram) -> None:
 
 
 def _model(keras: KerasProgram, call: cst.Call) -> bool:
-    """Return whether a method is that of a model that is compiled or fitted."""
+    """Return whether the object of a method is a model that is compiled or fitted."""
     models = {
         dotted(call.func.value) for call in [*keras.compiles, *keras.fits] if isinstance(call.func, cst.Attribute)
     }
@@ -54,7 +54,7 @@ def _model(keras: KerasProgram, call: cst.Call) -> bool:
 
 
 def _scope(keras: KerasProgram, call: cst.Call, strategy: str) -> None:
-    """Make and compile the model below `with strategy.scope():`."""
+    """Create and compile the model below `with strategy.scope():`."""
     edits, functions, program = keras.edits, keras.functions, keras.program
     statement, scope = program.statement(call), functions.scope(call)
     name = dotted(call.func.value) if isinstance(call.func, cst.Attribute) else None
@@ -78,7 +78,7 @@ def _scope(keras: KerasProgram, call: cst.Call, strategy: str) -> None:
             edits.ask(call, "ask-workers-scope", model=name, strategy=strategy)
             return
     returned = _returned(keras, name, scope)
-    if returned:  # the whole function makes the model: it is called below the scope
+    if returned:  # the whole function creates the model, so call it below the scope
         for site in functions.callers.get(scope, []) if scope is not None else ():
             line = program.statement(site)
             edits.indented[line] = (line, f"with {strategy}.scope()")
@@ -97,7 +97,7 @@ def _returned(keras: KerasProgram, name: str, scope: Scope) -> bool:
 
 
 def _fit(keras: KerasProgram, call: cst.Call, strategy: str) -> None:
-    """Let the batch be that of all processes together: the strategy divides it."""
+    """Make the batch size that of all processes together: the strategy divides it."""
     edits, functions, program = keras.edits, keras.functions, keras.program
     if not keras.plain(call):
         edits.ask(call, "ask-fit")

@@ -1,4 +1,4 @@
-"""Frameworks with a loop of their own, or a way of their own to distribute: which one a program uses."""
+"""Detect the framework of a program: those with their own loop or their own way to distribute."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,19 +20,19 @@ from hackathon.programs.port.trainer import port_trainer
 
 Status = Literal["ported", "distributed", "unknown"]
 Target = Literal["horovod", "multiworker"]
-"""What a Keras program becomes."""
+"""Result of porting a Keras program."""
 
 
 @dataclass(frozen=True)
 class Library:
-    """A library that brings its own loop, or its own way to distribute."""
+    """A library with its own loop, or its own way to distribute."""
 
     name: str
     packages: tuple[str, ...]
     calls: tuple[str, ...]
-    """Last parts of the names that show that its loop is used; none: the import shows it."""
+    """Ends of function names that show that its loop is used; empty: the import is enough."""
     distributes: bool
-    """Whether it distributes by itself once it is started in several processes."""
+    """Whether it distributes by itself when started in several processes."""
 
     def used(self, program: SingleGpuProgram, imports: Imports) -> bool:
         """Return whether a program leaves its training to it."""
@@ -41,7 +41,7 @@ class Library:
         return not self.calls or any(True for _ in self.uses(program, imports))
 
     def uses(self, program: SingleGpuProgram, imports: Imports) -> list[cst.Call]:
-        """Return the calls of its loop, also by a class of this program that is derived from the library's."""
+        """Return the calls of its loop, also by this program's subclasses of the library's classes."""
         derived = {
             owner.name.value
             for owner in program.find(program.module, cst.ClassDef)
@@ -67,7 +67,7 @@ _PORTS: dict[str, Callable[[Edits, Functions], Literal["ported", "distributed"]]
 
 
 def port_library(library: Library, edits: Edits, imports: Imports, target: Target) -> Status:
-    """Make the changes of a library's programs and ask what is not sure."""
+    """Make the changes for a library's programs and ask where unsure."""
     functions = Functions(edits.program, imports)
     if library.name == "keras":
         return _keras(edits, functions, target)

@@ -1,4 +1,4 @@
-"""PyTorch Lightning: the library distributes; it must hear of how many processes the job has."""
+"""PyTorch Lightning: the library distributes, but needs the number of processes of the job."""
 
 from typing import Literal
 
@@ -20,7 +20,7 @@ _OUTPUT = Output()
 
 
 def port_lightning(edits: Edits, functions: Functions) -> Literal["ported", "distributed"]:
-    """Give each Trainer the processes of the job, and each logged validation value its mean over them."""
+    """Give each Trainer the processes of the job, and average each logged validation value."""
     trainers = [call for call in functions.calls if functions.imports.full(call.func) in TRAINERS]
     for trainer in trainers:
         if _distributed(edits, trainer):
@@ -42,14 +42,14 @@ def port_lightning(edits: Edits, functions: Functions) -> Literal["ported", "dis
 
 
 def _distributed(edits: Edits, call: cst.Call) -> bool:
-    """Return whether a Trainer is told of several processes already."""
+    """Return whether a Trainer is configured for several processes already."""
     devices = argument(call, "devices")
     spread = argument(call, "strategy") is not None or argument(call, "num_nodes") is not None
     return devices is not None and spread and _kind(edits, devices.value) == "other"
 
 
 def _kind(edits: Edits, value: cst.BaseExpression) -> Literal["one", "all", "fixed", "other"]:
-    """Return which devices a value means: the first one, all of this machine, a fixed choice, or something else."""
+    """Return which devices a value means: the first one, all of this machine, a fixed choice, or other."""
     text = edits.program.text(value).strip("'\"").replace(" ", "")
     if text in ("1", "[0]"):
         return "one"
@@ -93,7 +93,7 @@ def _trainer(edits: Edits, call: cst.Call, head: Head) -> None:
 
 
 def _logged(edits: Edits, functions: Functions) -> None:
-    """Average what validation and test log; metrics of torchmetrics do that by themselves."""
+    """Average the logged values of validation and test; metrics of torchmetrics do that by themselves."""
     waiting = [
         function
         for function in functions.all

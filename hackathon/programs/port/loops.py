@@ -14,19 +14,19 @@ _WRAPPERS = {"enumerate", "tqdm", "trange", "islice", "track", "progress_bar"}
 
 @dataclass(frozen=True)
 class BatchLoop:
-    """A loop over the batches of a DataLoader with a training step in it."""
+    """A loop over the batches of a DataLoader that contains a training step."""
 
     loop: cst.For
     loader: cst.BaseExpression
-    """What it runs over, without `enumerate` and the like."""
+    """The iterable, without `enumerate` and similar wrappers."""
     scope: Scope
     sources: tuple[cst.Call, ...]
-    """The calls of DataLoader that made it; none: not known."""
+    """The DataLoader calls that created it; empty: unknown."""
 
 
 @dataclass(frozen=True)
 class EpochPlace:
-    """Where an epoch begins, and the names of epoch and DataLoader there."""
+    """The start of an epoch, and the names of epoch and DataLoader there."""
 
     kind: Literal["for", "while", "once"]
     statement: cst.CSTNode | None = None
@@ -35,14 +35,14 @@ class EpochPlace:
 
 
 def is_loader(functions: Functions, node: cst.BaseExpression) -> bool:
-    """Return whether an expression makes a DataLoader of torch."""
+    """Return whether an expression creates a DataLoader of torch."""
     return isinstance(node, cst.Call) and functions.imports.full(node.func) in (
         "torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader",
     )  # fmt: skip
 
 
 def iterated(loop: cst.For) -> cst.BaseExpression:
-    """Return what a loop runs over, without what only counts or shows."""
+    """Return the iterable of a loop, without wrappers that only count or show progress."""
     value = loop.iter
     while isinstance(value, cst.Call) and value.args:
         name = (dotted(value.func) or "").split(".")[-1]
@@ -53,7 +53,7 @@ def iterated(loop: cst.For) -> cst.BaseExpression:
 
 
 def batch_loops(program: SingleGpuProgram, functions: Functions) -> list[BatchLoop]:
-    """Return the loops over batches that train, in the order of the text."""
+    """Return the training loops over batches, in the order of the text."""
     loops = []
     for loop in program.find(program.module, cst.For):
         if not functions.reaches(loop.body):
@@ -71,7 +71,7 @@ def batch_loops(program: SingleGpuProgram, functions: Functions) -> list[BatchLo
 
 
 def _counts(value: cst.BaseExpression, functions: Functions, loop: cst.For) -> bool:
-    """Return whether a loop only counts, around the loop over batches: over epochs, folds, settings."""
+    """Return whether a loop around the loop over batches only counts: over epochs, folds, settings."""
     inner = [loop for loop in functions.program.find(loop.body, cst.For) if functions.reaches(loop.body)]
     through = [functions.target(call) for call in functions.reaches(loop.body)]
     deeper = any(
@@ -84,7 +84,7 @@ def _counts(value: cst.BaseExpression, functions: Functions, loop: cst.For) -> b
 
 
 def epoch_place(functions: Functions, loop: BatchLoop) -> list[EpochPlace]:
-    """Return where to tell the sampler the epoch; `once` when the data are seen a single time."""
+    """Return where to set the sampler's epoch; `once` when the data are used a single time."""
     name = dotted(loop.loader)
     return _climb(functions, loop.loop, loop.scope, name or "", DEPTH)
 
@@ -97,7 +97,7 @@ def _climb(functions: Functions, node: cst.CSTNode, scope: Scope, loader: str, d
         if isinstance(outer, cst.While):
             return [EpochPlace("while", outer)]
         if isinstance(outer, cst.For) and functions.program.parents.get(child) is outer:
-            # the batches may be the inner loop of several: the sampler counts the innermost
+            # several loops may surround the batches: the sampler counts the innermost
             target = outer.target
             if isinstance(target, cst.Tuple) and target.elements:
                 target = target.elements[0].value  # type: ignore[assignment]
@@ -114,7 +114,7 @@ def _climb(functions: Functions, node: cst.CSTNode, scope: Scope, loader: str, d
 
 
 def _direct(functions: Functions, loop: cst.For, node: cst.CSTNode) -> cst.CSTNode:
-    """Return the statement in the loop's own body that holds a node."""
+    """Return the statement in the loop's own body that contains a node."""
     inside = node
     for outer in functions.program.above(node):
         if outer is loop.body:
@@ -124,7 +124,7 @@ def _direct(functions: Functions, loop: cst.For, node: cst.CSTNode) -> cst.CSTNo
 
 
 def _outside(functions: Functions, call: cst.Call, scope: cst.FunctionDef, loader: str) -> str:
-    """Return how a caller names the DataLoader of a function, "" when it does not."""
+    """Return a caller's name for the DataLoader of a function, "" without one."""
     first, dot, attribute = loader.partition(".")
     if first in functions.parameters(scope):
         passed = functions.passed(call, scope, first)
@@ -134,5 +134,5 @@ def _outside(functions: Functions, call: cst.Call, scope: cst.FunctionDef, loade
         receiver = dotted(call.func.value)
         return f"{receiver}{dot}{attribute}" if receiver and method(call) else ""
     if functions.assigned(loader, scope):
-        return ""  # made inside: its caller does not see it
+        return ""  # created inside: its caller does not see it
     return loader

@@ -1,4 +1,4 @@
-"""What the names of a program stand for: imports, dotted names, pure expressions."""
+"""Resolve names of a program: imports, dotted names, pure expressions."""
 
 from collections.abc import Iterator
 
@@ -27,7 +27,7 @@ class Imports:
     def __init__(self, program: SingleGpuProgram) -> None:
         self.names: dict[str, str] = {}
         self.modules: set[str] = set()
-        """All modules that are imported, as they are written."""
+        """All imported modules, as written."""
         for node in program.find(program.module, cst.Import):
             for alias in node.names:
                 full = dotted(alias.name) or ""
@@ -45,11 +45,11 @@ class Imports:
                 self.names[short or name] = f"{origin}.{name}"
 
     def uses(self, *packages: str) -> bool:
-        """Return whether a package or something below it is imported."""
+        """Return whether a package or one of its submodules is imported."""
         return any(name == package or name.startswith(f"{package}.") for name in self.modules for package in packages)
 
     def full(self, node: cst.BaseExpression) -> str:
-        """Return the full dotted name that an expression stands for, "" when it is none."""
+        """Return the full dotted name of an expression, "" without one."""
         name = dotted(node)
         if name is None:
             return ""
@@ -74,12 +74,12 @@ def calls(program: SingleGpuProgram, top: cst.CSTNode) -> Iterator[cst.Call]:
 
 
 def method(call: cst.Call) -> str | None:
-    """Return the name of the method that is called, None for a plain function."""
+    """Return the name of a called method, None for a plain function."""
     return call.func.attr.value if isinstance(call.func, cst.Attribute) else None
 
 
 def pure(program: SingleGpuProgram, node: cst.CSTNode) -> bool:
-    """Return whether to evaluate an expression a second time, or not at all, makes no difference."""
+    """Return whether evaluating an expression twice, or not at all, makes no difference."""
     for part in program.walk(node):
         if isinstance(part, cst.Call) and not (isinstance(part.func, cst.Name) and part.func.value in _PURE_CALLS):
             return False
@@ -94,7 +94,7 @@ def same(program: SingleGpuProgram, node: cst.CSTNode, other: cst.CSTNode) -> bo
 
 
 def with_argument(args: list[cst.Arg], extra: cst.Arg) -> list[cst.Arg]:
-    """Put an argument behind the others, written as they are: one a line, with a comma at the end."""
+    """Append an argument in the layout of the others: one per line, with a comma at the end."""
     last = args[-1]
     between = next((arg.comma for arg in args[:-1] if isinstance(arg.comma, cst.Comma)), None)
     plain = cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))

@@ -1,4 +1,4 @@
-"""Lines that one process alone may do: those that print, and those that save."""
+"""Lines that only one process may run: printing and saving."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -24,7 +24,7 @@ _HARMLESS = {
     "dirname", "basename", "getenv", "rjust", "ljust", "average", "log", "argmax", "argmin",
     "eq", "ne", "norm", "count_nonzero", "squeeze", "view", "any", "all", "print", "tuple", "set", "dumps", "median",
 }  # fmt: skip
-"""Calls that other processes need not wait for, so that one of them alone may make them."""
+"""Calls that no other process waits for, so that only one process may make them."""
 _OF_FILES = {"write", "writelines", "writer", "writerow", "writerows", "DictWriter", "writeheader", "flush"}
 _ONE = ("main_process", "process_zero", "global_zero", "is_master", "is_main")
 """Parts of names in conditions that hold for one process only."""
@@ -32,7 +32,7 @@ _RANK = re.compile(
     r"_*(?:(?:is|get|my|this|local|global|world|node|proc|process|worker|device|gpu|intra|inter|comm|dist|dp|ddp|hvd"
     r"|mpi|ompi|mv2|pmi|pmix)_?)*rank_?(?:zero|0|id)?_*"
 )
-"""Names of a process's number, in small letters; `mean_rank`, `lora_rank` and `ranking` are others."""
+"""Names of a process's number, in lower case, without others such as `mean_rank`, `lora_rank` and `ranking`."""
 
 
 @dataclass(frozen=True)
@@ -40,21 +40,21 @@ class Output:
     """What counts as output in a framework's programs."""
 
     saves: frozenset[str] = frozenset()
-    """Full names of functions that save, besides those of every program."""
+    """Full names of saving functions, besides the general ones."""
     methods: frozenset[str] = frozenset({"save_pretrained", "savefig"})
-    """Methods that save, or show."""
+    """Methods that save or display."""
     harmless: frozenset[str] = frozenset()
-    """Calls that other processes need not wait for, besides those of every program."""
+    """Calls that no other process waits for, besides the general ones."""
     also: Callable[[cst.Call], bool] | None = None
-    """Other calls that one process alone makes, with all that is in them."""
+    """Other calls that only one process makes, with all their content."""
     files: bool = True
-    """Whether a whole `with open(…, "w")` may be one process's; else its lines are looked at one by one."""
+    """Whether a complete `with open(…, "w")` may be one process's; else its lines are checked one by one."""
     sees: Callable[[cst.CSTNode], bool] | None = None
-    """Whether the guard's names are known at a line; None: everywhere."""
+    """Whether the guard's names are visible at a line; None: everywhere."""
 
 
 def lines_of_one(edits: Edits, functions: Functions, guard: str, output: Output) -> cst.CSTNode | None:
-    """Put lines that print or save below `if guard:` and return the first that saves; ask where others may wait."""
+    """Move printing and saving lines below `if guard:`; return the first saving one. Ask where others may wait."""
     program = functions.program
     edits.guard = guard
     printed: cst.CSTNode | None = None
@@ -104,7 +104,7 @@ def lines_of_one(edits: Edits, functions: Functions, guard: str, output: Output)
 
 
 def _writes_file(functions: Functions, block: cst.With, output: Output) -> bool:
-    """Return whether a block writes a file, and does nothing that other processes have a part in."""
+    """Return whether a block only writes a file, and does nothing that needs other processes."""
     program = functions.program
     opened = [item.item for item in block.items if isinstance(item.item, cst.Call)]
     if len(opened) != len(block.items) or not all(opens_to_write(functions, call) for call in opened):
@@ -118,7 +118,7 @@ def _writes_file(functions: Functions, block: cst.With, output: Output) -> bool:
 
 
 def opens_to_write(functions: Functions, call: cst.Call) -> bool:
-    """Return whether a call opens a file in a mode that changes it."""
+    """Return whether a call opens a file for writing."""
     mode = argument(call, "mode", 1)
     text = mode.value.value if mode is not None and isinstance(mode.value, cst.SimpleString) else ""
     return functions.imports.full(call.func) == "open" and bool(set("wax") & set(text))
@@ -135,14 +135,14 @@ def _ask_files(edits: Edits, functions: Functions, inside: set[cst.CSTNode], out
 
 
 def _guarded(functions: Functions, node: cst.CSTNode) -> bool:
-    """Return whether a line is one process's already."""
+    """Return whether a line already runs in one process only."""
     tests = (outer.test for outer in functions.program.above(node) if isinstance(outer, cst.If))
     names = [name.lower() for test in tests for name in _names(functions, test)]
     return any(_RANK.fullmatch(name) or any(part in name for part in _ONE) for name in names)
 
 
 def _names(functions: Functions, test: cst.BaseExpression) -> Iterator[str]:
-    """Yield the names in a condition, those of variables that it looks up, too: `os.environ["RANK"]`."""
+    """Yield the names in a condition, including variables that it reads: `os.environ["RANK"]`."""
     program = functions.program
     for node in program.walk(test):
         if isinstance(node, cst.Name):
@@ -152,7 +152,7 @@ def _names(functions: Functions, test: cst.BaseExpression) -> Iterator[str]:
 
 
 def kind_of_output(functions: Functions, node: cst.BaseSmallStatement, output: Output) -> str | None:
-    """Return whether a statement `prints` or `saves`, or is otherwise `one` process's."""
+    """Return whether a statement `prints`, `saves`, or belongs to `one` process otherwise."""
     if not isinstance(node, cst.Expr) or not isinstance(node.value, cst.Call):
         return None
     full = functions.imports.full(node.value.func)

@@ -1,4 +1,4 @@
-"""What `hackathon port` does with a program: which framework it is, whether it is distributed already, the changes."""
+"""Implement `hackathon port`: detect the framework, whether the program is distributed already, the changes."""
 
 import difflib
 from dataclasses import dataclass
@@ -23,16 +23,16 @@ _DISTRIBUTED = {
     "tensorflow.distribute.MultiWorkerMirroredStrategy": "TensorFlow", "deepspeed.initialize": "DeepSpeed",
     "tensorflow.distribute.experimental.MultiWorkerMirroredStrategy": "TensorFlow",
 }  # fmt: skip
-"""A call of one of these: the program knows of other processes."""
+"""Calls that show that the program handles several processes."""
 
 
 @dataclass(frozen=True)
 class Ported:
-    """A program and what became of it."""
+    """A program and the result of porting it."""
 
     name: str
     framework: str
-    """`pytorch`, `lightning`, …; `` where none is known."""
+    """`pytorch`, `lightning`, …; "" when unknown."""
     status: Literal["ported", "distributed", "unknown"]
     before: bytes
     after: bytes
@@ -41,12 +41,12 @@ class Ported:
 
     @property
     def sure(self) -> bool:
-        """Whether nothing is left to ask."""
+        """Whether no question is open."""
         return self.status != "unknown" and not any(finding.kind == "question" for finding in self.findings)
 
     @property
     def launcher(self) -> str:
-        """What starts the program in several processes."""
+        """The launcher for several processes of the program."""
         asks_mpi = self.framework == "chainer" or any(finding.rule == "do-workers" for finding in self.findings)
         return "mpirun" if asks_mpi else "horovodrun" if self.framework == "keras" else "torchrun"
 
@@ -57,7 +57,7 @@ class Ported:
         return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
 
     def as_json(self) -> dict[str, object]:
-        """Return it in the shape that all findings share, with the diff."""
+        """Return it in the common format of findings, with the diff."""
         findings = [finding.as_json() for finding in self.findings]
         return {
             "path": self.name, "dialect": self.framework or None, "findings": findings, "status": self.status,
@@ -66,7 +66,7 @@ class Ported:
 
 
 def _lines(text: str) -> list[str]:
-    """Return lines with their ends; only a line feed ends one, as for `patch`."""
+    """Return lines with their ends; only a line feed ends a line, as for `patch`."""
     return [f"{line}\n" for line in text.split("\n")[:-1]] + [last for last in [text.split("\n")[-1]] if last]
 
 
@@ -77,9 +77,9 @@ def ported_name(name: str) -> str:
 
 
 def port(program: SingleGpuProgram, target: Target = "horovod") -> Ported:
-    """Return the distributed program, as far as it is sure, with a question where it is not.
+    """Return the distributed program, with a question wherever a change is not safe.
 
-    `target` is what a Keras program becomes; other frameworks have one way each.
+    `target`: the result for a Keras program; other frameworks have only one.
     """
     imports, edits = Imports(program), Edits(program)
     framework, status = _port(program, imports, edits, target)
@@ -97,13 +97,13 @@ def _port(
             edits.note(call, "distributed", framework=framework)
             return framework.lower(), "distributed"
     for package, name in (("chainermn", "ChainerMN"), ("horovod", "Horovod")):
-        if imports.uses(package):  # it is joined in another file
+        if imports.uses(package):  # the group is joined in another file
             edits.note(None, "distributed", framework=name)
             return name.lower(), "distributed"
     own = any(method(call) == "backward" for call in program.find(program.module, cst.Call))
     for library in LIBRARIES:
         if library.name == "keras" and own and imports.uses("torch"):
-            continue  # TensorFlow for its board or its data, beside a loop of PyTorch
+            continue  # TensorFlow for TensorBoard or data, beside a PyTorch loop
         if library.used(program, imports):
             return library.name, port_library(library, edits, imports, target)
     if imports.uses("torch"):
@@ -113,7 +113,7 @@ def _port(
 
 
 def write(ported: Ported, output: Path | None) -> Path:
-    """Write the ported program to a new file and return it; raises RequestError when something is there."""
+    """Write the ported program to a new file and return it; raise RequestError when the file exists."""
     target = output if output is not None else Path(ported_name(ported.name))
     put(target, ported.after.decode("utf-8", "surrogateescape"))
     return target

@@ -13,7 +13,7 @@ from hackathon.programs.port.torch_steps import steps
 
 
 def port_pytorch(edits: Edits, imports: Imports) -> bool:
-    """Make the changes and ask the questions; False when this file holds no training that it starts itself."""
+    """Make the changes and ask the questions; return False when this file starts no training itself."""
     functions = Functions(edits.program, imports)
     if not functions.backwards:
         edits.ask(None, "no-loop")

@@ -1,4 +1,4 @@
-"""The text of a training program and its tree: data of a stranger, parsed and never run or imported."""
+"""Parse a training program: a stranger's text, which is never run or imported."""
 
 import ast
 import sys
@@ -16,11 +16,11 @@ from hackathon.text.files import open_regular
 from hackathon.text.printable import printable
 
 LARGEST = 400_000
-"""Bytes of a program that are read; the longest training scripts that people write have a quarter of that."""
+"""Bytes of a program that are read; the longest known training scripts have a quarter of that."""
 DEEPEST = 120
-"""Levels of Python's own tree; programs that people write have fewer than 40."""
+"""Levels of Python's syntax tree; programs written by people have fewer than 40."""
 _FRAMES = 12_000
-"""Python frames that a tree of so many levels may need: libcst visits it recursively."""
+"""Python frames for a tree of that depth: libcst visits it recursively."""
 
 Node = TypeVar("Node", bound=cst.CSTNode)
 
@@ -42,7 +42,7 @@ class SingleGpuProgram:
         self.identifiers = {name.value for name in self.find(self.module, cst.Name)}
 
     def walk(self, top: cst.CSTNode) -> Iterator[cst.CSTNode]:
-        """Yield a node and all below it, in the order of the text."""
+        """Yield a node and all nodes below it, in the order of the text."""
         waiting = [top]
         while waiting:
             node = waiting.pop()
@@ -69,10 +69,10 @@ class SingleGpuProgram:
             return self.module.code_for_node(node)
 
     def statement(self, node: cst.CSTNode) -> "cst.SimpleStatementLine | cst.BaseCompoundStatement":
-        """Return the innermost whole statement with a block of its own around a node, or itself."""
+        """Return the innermost complete statement in a block around a node, or the node itself."""
         for candidate in (node, *self.above(node)):
             is_statement = isinstance(candidate, cst.SimpleStatementLine | cst.BaseCompoundStatement)
-            # `elif` is an If inside an If: nothing can stand before it
+            # `elif` is an If inside an If: no statement can be put before it
             if is_statement and isinstance(self.parents.get(candidate), cst.Module | cst.IndentedBlock):
                 return candidate  # type: ignore[return-value]
         raise ValueError("a node outside of statements")
@@ -95,21 +95,21 @@ def read_program(path: Path) -> SingleGpuProgram:
 
 
 def _parsed(raw: bytes, name: str) -> tuple[cst.Module, bytes]:
-    """Return the tree and the blanks behind the last line end, which libcst leaves out."""
+    """Return the tree and the whitespace after the last line end, which libcst omits."""
     if len(raw) > LARGEST:
         raise RequestError("port.too_long", path=name, limit=LARGEST)
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about what a stranger wrote
+            warnings.simplefilter("ignore")  # about a stranger's code
             tree = ast.parse(raw)
     except SyntaxError as error:
         reason = printable(error.msg or "")
         raise RequestError("port.syntax", path=name, line=error.lineno or 1, reason=reason) from None
-    except (ValueError, LookupError) as error:  # a null byte, halves of pairs, an unknown encoding
+    except (ValueError, LookupError) as error:  # a null byte, lone surrogates, an unknown encoding
         raise RequestError("port.syntax", path=name, line=1, reason=printable(str(error))) from None
     except (MemoryError, RecursionError):
         raise RequestError("port.too_deep", path=name) from None
-    # before libcst sees it: its parser is native code that trusts the depth
+    # check before libcst parses: its native parser does not limit the depth
     if _deeper(tree):
         raise RequestError("port.too_deep", path=name)
     try:
@@ -118,7 +118,7 @@ def _parsed(raw: bytes, name: str) -> tuple[cst.Module, bytes]:
             exact = module.bytes
     except cst.ParserSyntaxError as error:
         raise RequestError("port.syntax", path=name, line=error.raw_line, reason=printable(error.message)) from None
-    except Exception as error:  # native code on a stranger's text: whatever it says, nothing can be ported
+    except Exception as error:  # native code on a stranger's text: after any error there is nothing to port
         raise RequestError("port.syntax", path=name, line=1, reason=printable(str(error))[:200]) from None
     if not raw.startswith(exact) or raw[len(exact) :].strip():
         raise RequestError("port.not_exact", path=name)
@@ -136,7 +136,7 @@ def _deeper(tree: ast.AST) -> bool:
 
 @contextmanager
 def room() -> Iterator[None]:
-    """Let recursive visits of a tree of DEEPEST levels come to their end."""
+    """Raise the recursion limit enough for visits of a tree of DEEPEST levels."""
     before = sys.getrecursionlimit()
     sys.setrecursionlimit(max(before, _FRAMES))
     try:

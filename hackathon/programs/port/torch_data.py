@@ -10,7 +10,7 @@ from hackathon.programs.port.torch_setup import AddedNames
 
 
 class TrainingData:
-    """The DataLoaders that a training runs over."""
+    """The DataLoaders of a training."""
 
     def __init__(self, edits: Edits, functions: Functions, words: AddedNames) -> None:
         self.edits = edits
@@ -21,7 +21,7 @@ class TrainingData:
         self._sampled: set[cst.Call] = set()
 
     def share(self) -> None:
-        """Give each DataLoader of a training a sampler, and tell the sampler each epoch."""
+        """Give each DataLoader of a training a sampler, and set the sampler's epoch."""
         if not self.loops:
             self.edits.ask(self.functions.backwards[0], "ask-no-loader")
         for source in dict.fromkeys(source for loop in self.loops for source in loop.sources):
@@ -35,7 +35,7 @@ class TrainingData:
                 self.edits.ask(loop.loop, "ask-share")
 
     def _sometimes(self, loop: BatchLoop) -> bool:
-        """Return whether a loop may run without a training step: the same lines train and evaluate."""
+        """Return whether a loop may run without a training step, because the same lines train and evaluate."""
         inside = set(self.program.walk(loop.loop.body))
         return any(
             isinstance(outer, cst.If) and outer in inside
@@ -89,7 +89,7 @@ class TrainingData:
         self._sampled.add(call)
 
     def _mixed_by(self, call: cst.Call, data: str) -> None:
-        """Put the sampler into the options of `**options`, which say whether the data are shuffled."""
+        """Put the sampler into the options of `**options`, which contain whether to shuffle the data."""
         starred = next(arg for arg in call.args if arg.star == "**")
         words, options = self.words, self.program.text(starred.value)
         sampler = f'{words.sampler}({data}, shuffle={options}.get("shuffle", False))'
@@ -99,7 +99,7 @@ class TrainingData:
         self._sampled.add(call)
 
     def _starred(self, call: cst.Call) -> set[str] | None:
-        """Return the keys of `**options`, None where they are not all known."""
+        """Return the keys of `**options`, None unless all are known."""
         known_keys: set[str] = set()
         stars = [arg for arg in call.args if arg.star]
         for star in stars:
@@ -111,7 +111,7 @@ class TrainingData:
         return known_keys
 
     def _keys(self, name: str, call: cst.Call) -> set[str] | None:
-        """Return the keys of a dictionary that is written in this program, None where they are not all known."""
+        """Return the keys of a dictionary that is written in this program, None unless all are known."""
         scope = self.functions.scope(call)
         keys: set[str] = set()
         values = [value for value, _ in self.functions.origins(cst.Name(name), scope)] if "." not in name else []
@@ -138,7 +138,7 @@ class TrainingData:
         return keys if values else None
 
     def _iterable(self, data: cst.BaseExpression, call: cst.Call) -> bool:
-        """Return whether a data set is one that only runs, or may be: its class says so, or makes no length."""
+        """Return whether a data set is or may be iterable only: by its class, or without a length."""
         for value, _ in self.functions.origins(data, self.functions.scope(call)):
             if isinstance(value, cst.Call):
                 short = (dotted(value.func) or "").rpartition(".")[2]
@@ -149,7 +149,7 @@ class TrainingData:
         return False
 
     def _named(self, call: cst.Call, data: cst.Arg) -> str | None:
-        """Give a data set that is made inside the call a name, before the statement; None where that is not sure."""
+        """Assign a data set created inside the call to a name before the statement; None if that is not safe."""
         statement = self.program.parents.get(self.program.parents.get(call, call))
         assigns = isinstance(self.program.parents.get(call), cst.Assign)
         if not assigns or not isinstance(statement, cst.SimpleStatementLine):
@@ -180,9 +180,9 @@ class TrainingData:
             self.edits.done(epoch.statement, "do-epoch", text, loader=epoch.loader)
 
     def lengths(self, unchanged: set[cst.Call]) -> None:
-        """Divide by the samples of this process: `len(loader.sampler)`, which is all of them for one process.
+        """Divide by this process's samples: `len(loader.sampler)`, which is all of them for one process.
 
-        `unchanged`: calls of `len` that are to count all.
+        `unchanged`: calls of `len` that must count all samples.
         """
         for loop in self.loops:
             self._lengths(loop, unchanged)
@@ -210,7 +210,7 @@ class TrainingData:
         return isinstance(parent, cst.BinaryOperation) and isinstance(parent.operator, cst.Divide | cst.FloorDivide)
 
     def others(self) -> None:
-        """Say what becomes of the other DataLoaders: every process sees all of them."""
+        """Add remarks on the other DataLoaders: every process sees all of their data."""
         mine = {source for loop in self.loops for source in loop.sources}
         remaining = [call for call in self.functions.calls if is_loader(self.functions, call) and call not in mine]
         runs = None

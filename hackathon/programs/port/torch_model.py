@@ -1,4 +1,4 @@
-"""The model: wrapped once, where it is on its device; unwrapped where its own attributes and names are meant."""
+"""The model: wrapped once, when it is on its device; unwrapped where its own attributes and names are meant."""
 
 from collections.abc import Iterator
 
@@ -13,16 +13,16 @@ _KEPT = {
     "train", "eval", "parameters", "zero_grad", "to", "cuda", "cpu", "half", "float", "requires_grad_", "training",
     "forward", "no_sync", "module", "require_backward_grad_sync",
 }  # fmt: skip
-"""What works alike on the wrapper."""
+"""Attributes that work the same on the wrapper."""
 _UNWRAPPED_CALLS = {
     "state_dict", "load_state_dict", "save_pretrained", "named_parameters", "named_modules", "children", "modules",
     "named_children", "buffers", "named_buffers", "apply", "push_to_hub", "resize_token_embeddings",
 }  # fmt: skip
-"""Calls that never belong to a training step."""
+"""Calls that are never part of a training step."""
 
 
 class TrainedModel:
-    """The one model of a program, and the optimizers made of it."""
+    """The only model of a program, and its optimizers."""
 
     def __init__(self, edits: Edits, functions: Functions) -> None:
         self.edits = edits
@@ -58,7 +58,7 @@ class TrainedModel:
         return roots
 
     def wrap(self, words: AddedNames) -> None:
-        """Put DistributedDataParallel around the model, or ask."""
+        """Wrap the model in DistributedDataParallel, or ask."""
         edits = self.edits
         if not self.optimizers:
             edits.ask(self.functions.backwards[0], "ask-no-optimizer")
@@ -96,7 +96,7 @@ class TrainedModel:
         self.name, self.scope, self.sure = name, scope, True
 
     def _gives(self, value: cst.BaseExpression, name: str) -> bool:
-        """Return whether a returned value is, or holds, the model itself."""
+        """Return whether a returned value is or contains the model itself."""
         parts = [element.value for element in value.elements] if isinstance(value, cst.Tuple | cst.List) else [value]
         return any(dotted(part) == name for part in parts)
 
@@ -107,7 +107,7 @@ class TrainedModel:
         return "return" if isinstance(parent, cst.Return) else None
 
     def _caller(self, name: str, scope: Scope, call: cst.CSTNode) -> tuple[str, Scope, cst.CSTNode] | None:
-        """Follow a parameter out of a function that only makes the optimizer."""
+        """Follow a parameter out of a function that only creates the optimizer."""
         for _ in range(DEPTH):
             if scope is None or name not in self.functions.parameters(scope) or scope in self.functions.trains:
                 return name, scope, call
@@ -120,9 +120,9 @@ class TrainedModel:
         return None
 
     def _place(self, name: str, scope: Scope, at: cst.CSTNode) -> tuple[cst.CSTNode, bool, cst.CSTNode | None] | None:
-        """Return the statement to wrap before or behind, and what keeps the bare model until then."""
+        """Return the statement to wrap before or after, and what keeps the bare model until then."""
         statement: cst.CSTNode = self.program.statement(at)
-        while True:  # out of `if` and `with`, up to the block that all of them share
+        while True:  # out of `if` and `with`, up to the common block
             block = self.program.parents[statement]
             outer = self.program.parents.get(block)
             if not isinstance(outer, cst.If | cst.Else | cst.With | cst.Try) or self._is_main(outer):
@@ -137,7 +137,7 @@ class TrainedModel:
         )
         movers = [number for number, line in enumerate(body[:training]) if self._binds(line, name)]
         if "." not in name and scope is not None and not self._local(name, scope):
-            return None  # a name of the module: to assign it here would make another one
+            return None  # a module-level name: an assignment here would create another, local one
         if not movers and scope is None and "." not in name:
             elsewhere = self.functions.assigned(name, None)
             if not elsewhere:
@@ -151,7 +151,7 @@ class TrainedModel:
         return isinstance(node, cst.If) and "__name__" in self.program.text(node.test)
 
     def _binds(self, node: cst.CSTNode, name: str) -> bool:
-        """Return whether a statement makes the model or moves it to a device."""
+        """Return whether a statement creates the model or moves it to a device."""
         for part in self.program.walk(node):
             if isinstance(part, cst.Assign) and any(dotted(target.target) == name for target in part.targets):
                 return True
@@ -161,7 +161,7 @@ class TrainedModel:
         return False
 
     def _keeps(self, node: cst.CSTNode, name: str) -> bool:
-        """Return whether a statement lets something else hold the bare model: an alias, an object made of it."""
+        """Return whether a statement stores the bare model elsewhere: an alias, an object that contains it."""
         for assign in self.program.find(node, cst.Assign):
             targets = {dotted(target.target) for target in assign.targets}
             if name in targets or isinstance(self.program.parents.get(assign), cst.Lambda):
@@ -182,7 +182,7 @@ class TrainedModel:
         self, node: cst.BaseExpression, scope: Scope, depth: int, followed: set[tuple[str, Scope, int]]
     ) -> bool:
         name = dotted(node)
-        # names that lead to each other in many ways are followed once
+        # follow names that lead to each other only once
         if name is None or self.name is None or depth < 0 or (name, scope, depth) in followed:
             return False
         followed.add((name, scope, depth))
@@ -219,7 +219,7 @@ class TrainedModel:
         )
 
     def unwrap(self, words: AddedNames) -> None:
-        """Reach below the wrapper where an attribute of the model itself is meant."""
+        """Unwrap the model where an attribute of the model itself is meant."""
         if not self.sure:
             return
         for node in self.program.find(self.program.module, cst.Attribute):
@@ -246,14 +246,14 @@ class TrainedModel:
             self.edits.done(used, "do-unwrap", what=self.program.text(inside))
 
     def _named_alike(self, node: cst.BaseExpression, use: cst.CSTNode) -> bool:
-        """Return whether an object with a state may be the model by another name: others stay as they are."""
+        """Return whether an object with a state may be the model under another name; other objects stay unchanged."""
         last = (dotted(node) or "").rpartition(".")[2].lower()
         if not isinstance(use, cst.Attribute) or use.value is not node:
             return False
         return not any(part in last for part in ("opt", "sched", "scal", "sampler"))
 
     def _in_step(self, node: cst.CSTNode) -> bool:
-        """Return whether something stands in a training step: gradients of what is called there are needed."""
+        """Return whether a node is in a training step, so that gradients of its calls are needed."""
         around = list(self.program.above(node))
         heads = [self.program.text(item) for block in around if isinstance(block, cst.With) for item in block.items]
         if any(word in head for head in heads for word in ("no_grad", "inference_mode")):
@@ -264,7 +264,7 @@ class TrainedModel:
         )
 
     def _moved_later(self, name: str, scope: Scope) -> bool:
-        """Return whether the model goes to its device only after the function that makes the optimizer."""
+        """Return whether the model moves to its device only after the function that creates the optimizer."""
         last = name.rpartition(".")[2]
         moves = [call for call in self.functions.calls if method(call) in ("to", "cuda")]
         mine = {value for value, _ in self.functions.origins(cst.Name(name), scope)} if "." not in name else set()
@@ -278,7 +278,7 @@ class TrainedModel:
         return any(name.rpartition(".")[2] == last for name in names)
 
     def _whole(self) -> Iterator[tuple[cst.BaseExpression, cst.CSTNode]]:
-        """Yield each expression that is used as only the model itself can be, and what uses it."""
+        """Yield each expression that is used in a way that only the model itself supports, and its use."""
         for node in self.program.walk(self.program.module):
             if isinstance(node, cst.Subscript):
                 yield node.value, node

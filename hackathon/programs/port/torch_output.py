@@ -1,4 +1,4 @@
-"""What only one process may do: print, show progress, save."""
+"""Actions of one process only: printing, showing progress, saving."""
 
 import libcst as cst
 
@@ -13,19 +13,19 @@ _OUTPUT = Output(files=False)
 
 
 def only_first(edits: Edits, functions: Functions, words: AddedNames) -> None:
-    """Let rank 0 alone print and save; ask where that would leave other processes waiting."""
+    """Let only rank 0 print and save; ask where other processes might then wait forever."""
     if lines_of_one(edits, functions, f"{words.rank} == 0", _OUTPUT) is not None:
         _reload(edits, functions, words)
     _shown(edits, functions, words)
 
 
 def _reload(edits: Edits, functions: Functions, words: AddedNames) -> None:
-    """Wait for rank 0's file before all processes read it: only where surely all of them come."""
+    """Wait for rank 0's file before all processes read it, only where certainly all of them get there."""
     for call in functions.calls:
         if functions.imports.full(call.func) != "torch.load":
             continue
         if _before_training(functions, call, DEPTH):
-            continue  # a file that was there before
+            continue  # a file that existed before
         inside = any(
             isinstance(outer, cst.If | cst.While | cst.For | cst.Try | cst.FunctionDef)
             and not (isinstance(outer, cst.If) and "__name__" in functions.program.text(outer.test))
@@ -40,12 +40,12 @@ def _reload(edits: Edits, functions: Functions, words: AddedNames) -> None:
 
 
 def _before_training(functions: Functions, call: cst.Call, depth: int) -> bool:
-    """Return whether a call surely comes before the training, as what resumes it does."""
+    """Return whether a call certainly precedes the training, e.g. when it resumes."""
     scope = functions.scope(call)
     body: cst.CSTNode = functions.program.module if scope is None else scope.body
     holders = {call, *functions.program.above(call)}
     statements = list(body.body) if isinstance(body, cst.Module | cst.IndentedBlock) else []
-    if scope is None:  # `if __name__ == "__main__":` is as the module itself
+    if scope is None:  # `if __name__ == "__main__":` counts as the module itself
         outer = next((statement for statement in statements if statement in holders), None)
         if (
             isinstance(outer, cst.If)
@@ -62,7 +62,7 @@ def _before_training(functions: Functions, call: cst.Call, depth: int) -> bool:
 
 
 def _shown(edits: Edits, functions: Functions, words: AddedNames) -> None:
-    """Progress bars, loggers, files and downloads."""
+    """Handle progress bars, loggers, files and downloads."""
     program = functions.program
     for call in functions.calls:
         full = functions.imports.full(call.func)
@@ -103,7 +103,7 @@ def _add(edits: Edits, call: cst.Call, extra: cst.Arg) -> None:
 
 
 def notebook(edits: Edits, functions: Functions) -> None:
-    """Ask about what works in a notebook only."""
+    """Ask about code that only works in a notebook."""
     for call in functions.calls:
         if (dotted(call.func) or "").split(".")[0] == "get_ipython" or _of_ipython(call):
             edits.ask(call, "ask-notebook")

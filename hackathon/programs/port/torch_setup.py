@@ -1,4 +1,4 @@
-"""The beginning and the end of a PyTorch program: process group, device, names that the other changes use."""
+"""The beginning and the end of a PyTorch program: process group, device, names for the other changes."""
 
 import libcst as cst
 
@@ -8,7 +8,7 @@ from hackathon.programs.port.names import argument, calls, dotted, method
 
 
 class AddedNames:
-    """The names that a ported program gets: none of them stands for something else in it."""
+    """The names added to a ported program, which does not use them otherwise."""
 
     def __init__(self, functions: Functions) -> None:
         taken = functions.program.identifiers
@@ -49,7 +49,7 @@ class AddedNames:
 
     @property
     def sampler(self) -> str:
-        """The class DistributedSampler, which is imported when it is used."""
+        """The class DistributedSampler, imported on use."""
         self.uses_sampler = True
         return self._sampler[0]
 
@@ -66,7 +66,7 @@ class AddedNames:
         return self._contextlib
 
     def head(self) -> str:
-        """Return what stands behind the program's own imports."""
+        """Return the text after the program's own imports."""
         lines = list(self.added)
         if self.uses_contextlib:
             changed = "" if self._contextlib == "nullcontext" else f" as {self._contextlib}"
@@ -88,7 +88,7 @@ class AddedNames:
         return "\n".join(lines) + "\n"
 
     def start(self) -> str:
-        """Return what joins the processes."""
+        """Return the code that joins the processes."""
         local = f'int({self.os}.environ.get("LOCAL_RANK", "0"))'
         return (
             f"if {self.world} > 1:\n"
@@ -98,7 +98,7 @@ class AddedNames:
         )
 
     def end(self) -> str:
-        """Return what ends the group."""
+        """Return the code that leaves the group."""
         return f"if {self.world} > 1:\n    {self.dist}.destroy_process_group()\n"
 
 
@@ -113,7 +113,7 @@ def imported_first(functions: Functions, name: str) -> bool:
 
 
 def imports_end(module: cst.Module) -> int:
-    """Return how many statements stand up to the last import of the first ones."""
+    """Return the number of statements up to the last of the first imports."""
     last = 0
     for number, statement in enumerate(module.body):
         if isinstance(statement, cst.SimpleStatementLine):
@@ -134,7 +134,7 @@ def imports_end(module: cst.Module) -> int:
 
 
 def _before_imports(node: cst.BaseExpression) -> bool:
-    """Return whether a line prepares the imports that follow: variables of the environment, paths, warnings."""
+    """Return whether a line prepares the following imports: environment variables, paths, warnings."""
     name = dotted(node.func) if isinstance(node, cst.Call) else None
     return name is not None and name.startswith(("os.environ.", "sys.path.", "warnings.", "matplotlib.use"))
 
@@ -158,7 +158,7 @@ def main_block(functions: Functions) -> cst.If | None:
 
 
 def set_up(edits: Edits, functions: Functions, words: AddedNames) -> None:
-    """Put in the beginning and the end; called last, when it is known which names are used."""
+    """Insert the beginning and the end. Called last, when the used names are known."""
     module = functions.program.module
     block = main_block(functions)
     early = [call for call in calls(functions.program, module) if _moves(functions, call, block)]
@@ -166,7 +166,7 @@ def set_up(edits: Edits, functions: Functions, words: AddedNames) -> None:
     number = imports_end(module)
     anchor = module.body[max(number - 1, 0)]
     head, start = edits.statements(words.head()), edits.statements(words.start())
-    # two blank lines behind a function, one behind anything else
+    # two blank lines after a function, one after anything else
     gap = [cst.EmptyLine(indent=False)] * (2 if words.uses_unwrapped else 1)
     apart = [start[0].with_changes(leading_lines=gap), *start[1:]]
     around = edits.after if number else edits.before
@@ -184,7 +184,7 @@ def set_up(edits: Edits, functions: Functions, words: AddedNames) -> None:
 
 
 def _moves(functions: Functions, call: cst.Call, block: cst.If | None) -> bool:
-    """Return whether the module itself, outside `__main__`, moves something to a device."""
+    """Return whether the module itself, outside `__main__`, moves an object to a device."""
     if functions.scope(call) is not None or method(call) not in ("to", "cuda"):
         return False
     return block is None or block not in set(functions.program.above(call))
@@ -197,7 +197,7 @@ def _number(functions: Functions, call: cst.Call) -> bool:
 
 
 def devices(edits: Edits, functions: Functions, words: AddedNames) -> None:
-    """Take the process's own GPU: the current device, which `set_device` chose, in the place of number 0."""
+    """Replace GPU 0 with the process's own: the current device, which `set_device` chose."""
     program = functions.program
     for node in program.find(program.module, cst.SimpleString):
         if node.value[1:-1] == "cuda:0" and node.value[0] in "'\"":
@@ -226,7 +226,7 @@ def devices(edits: Edits, functions: Functions, words: AddedNames) -> None:
             if program.text(call.args[0].value) == "0":
                 edits.replaced[call] = lambda updated: updated.with_changes(args=())
                 edits.done(call, "do-device", old=".cuda(0)", new=".cuda()")
-            elif not isinstance(call.args[0].value, cst.Name):  # a name: its value is seen where it is made
+            elif not isinstance(call.args[0].value, cst.Name):  # a name: its value is changed where it is assigned
                 edits.ask(call, "ask-device", text=program.text(call))
     for literal in program.find(program.module, cst.SimpleString):
         parent = program.parents.get(program.parents.get(program.parents.get(literal, literal), literal))

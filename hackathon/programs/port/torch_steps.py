@@ -1,4 +1,4 @@
-"""The steps of a training: one backward pass each, fewer exchanges when gradients are accumulated, one end for all."""
+"""The training steps: one backward pass each, gradient accumulation, the same end for all processes."""
 
 import libcst as cst
 
@@ -11,7 +11,7 @@ from hackathon.programs.port.torch_setup import AddedNames
 
 
 def steps(edits: Edits, functions: Functions, words: AddedNames, model: TrainedModel, loops: list[BatchLoop]) -> None:
-    """Look at each training step, and at what depends on the number of processes."""
+    """Check each training step, and code that depends on the number of processes."""
     program = functions.program
     by_scope: dict[object, list[cst.Call]] = {}
     for backward in functions.backwards:
@@ -50,7 +50,7 @@ def _decides(functions: Functions, call: cst.Call) -> bool:
 
 
 def seeded(functions: Functions, call: cst.Call) -> bool:
-    """Return whether all processes divide data in the same way."""
+    """Return whether all processes split data in the same way."""
     seeds = (
         "torch.manual_seed", "lightning.seed_everything", "pytorch_lightning.seed_everything",
         "lightning.pytorch.seed_everything", "transformers.set_seed", "accelerate.utils.set_seed",
@@ -60,7 +60,7 @@ def seeded(functions: Functions, call: cst.Call) -> bool:
 
 
 def _branch(functions: Functions, call: cst.Call) -> object:
-    """Return what holds a backward pass that another one in it would follow: two arms of an `if` hold one each."""
+    """Return the block of a backward pass in which a second pass would follow it; arms of an `if` are separate."""
     for outer in functions.program.above(call):
         if isinstance(outer, cst.If | cst.Else | cst.For | cst.While | cst.FunctionDef):
             return outer
@@ -122,7 +122,7 @@ def _updates(functions: Functions, call: cst.Call) -> bool:
 
 
 def _leaves(edits: Edits, functions: Functions, loop: cst.For) -> None:
-    """Ask about what ends the loops for one process and perhaps not for another: the others would wait for ever."""
+    """Ask about exits from the loops that may happen in one process only: the others would wait forever."""
     program = functions.program
     around = [loop, *(outer for outer in program.above(loop) if isinstance(outer, cst.For | cst.While))]
     scope = functions.scope(loop)
@@ -157,7 +157,7 @@ def _known_everywhere(functions: Functions, test: cst.BaseExpression, loop: cst.
         values = functions.assigned(word, functions.scope(name))
         if not values or not all(isinstance(value.value, cst.Integer) for value in values):
             return False
-        # a counter of what happened to this process, such as epochs without a better loss
+        # a counter of events in this process, such as epochs without a better loss
         for count in program.find(program.module, cst.AugAssign):
             if dotted(count.target) == word and any(isinstance(node, cst.If | cst.Else) for node in program.above(count)
                                                     if node in set(program.walk(loop))):  # fmt: skip

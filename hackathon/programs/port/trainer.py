@@ -1,4 +1,4 @@
-"""Hugging Face Trainer: the library distributes by itself; what every process would do twice is left."""
+"""Hugging Face Trainer: the library distributes by itself; change what every process would repeat."""
 
 from typing import Literal
 
@@ -35,7 +35,7 @@ def port_trainer(edits: Edits, functions: Functions) -> Literal["ported"]:
 
 
 def _of_datasets(functions: Functions, call: cst.Call) -> bool:
-    """Return whether the program has data of the package datasets at all: `.map` and others belong to them then."""
+    """Return whether the program uses the package datasets at all: `.map` and others may then be its methods."""
     if not functions.imports.uses("datasets") or not isinstance(call.func, cst.Attribute):
         return False
     receiver = functions.program.text(call.func.value).lower()
@@ -43,7 +43,7 @@ def _of_datasets(functions: Functions, call: cst.Call) -> bool:
 
 
 def _first(edits: Edits, functions: Functions, call: cst.Call) -> None:
-    """Let one process of each node map the data, and the others read what it left in the cache."""
+    """Let one process of each node map the data, and the others read its cache."""
     program = functions.program
     statement = program.statement(call)
     block = program.parents[statement]

@@ -1,1 +1,1 @@
-"""Job scripts that people wrote: what a scheduler makes of them, and the same in the words of another one."""
+"""Job scripts written by people: how a scheduler reads them, and their conversion to another scheduler."""

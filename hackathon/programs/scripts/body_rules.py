@@ -1,4 +1,4 @@
-"""Rules about the commands of a script: what goes wrong in a job though it works at a prompt."""
+"""Rules about the commands of a script that work at a prompt but fail in a job."""
 
 import re
 from collections.abc import Iterator
@@ -35,7 +35,7 @@ _SETS = re.compile(r"-(?:[a-z]*[eu][a-z]*)\Z")
 
 
 def check_body(look: ScriptLook) -> None:
-    """Find mistakes in the commands, where a shell reads them."""
+    """Report mistakes in the commands, if a shell reads them."""
     if not look.shell.shell:
         return
     commands = look.shell.commands
@@ -49,7 +49,7 @@ def check_body(look: ScriptLook) -> None:
 
 
 def _program(command: Command) -> tuple[str, tuple[str, ...]]:
-    """Return the program of a command and its words, without assignments and what only starts another program."""
+    """Return the program of a command and its words, without assignments and starters of other programs."""
     words = list(command.words)
     while words and (
         re.match(r"\w+=", words[0]) or words[0] in ("exec", "time", "nohup", "env", "command", "sudo", "nice")
@@ -59,7 +59,7 @@ def _program(command: Command) -> tuple[str, tuple[str, ...]]:
 
 
 def _folder(look: ScriptLook, commands: tuple[Command, ...]) -> None:
-    """A job that begins in the home folder has to go where its files are."""
+    """Report a job that starts in the home folder and does not change to the folder of its files."""
     language = look.language
     keys = {setting.key for setting in look.settings}
     if not language.starts_at_home or keys & language.stays_if or not look.directives or not commands:
@@ -83,7 +83,7 @@ def _folder(look: ScriptLook, commands: tuple[Command, ...]) -> None:
 
 
 def _modules(look: ScriptLook, commands: tuple[Command, ...]) -> None:
-    """Modules: known to the shell, not mixed with the submission's, not under `set -e`."""
+    """Report misused modules: unknown to the shell, mixed with the submission's, or loaded under `set -e`."""
     loads = [
         command
         for command in commands
@@ -118,7 +118,7 @@ def _modules(look: ScriptLook, commands: tuple[Command, ...]) -> None:
 
 
 def _background(look: ScriptLook, commands: tuple[Command, ...]) -> None:
-    """Commands in the background that the script does not wait for: the job ends, and they are killed."""
+    """Report background commands without a `wait`: the job ends, and they are killed."""
     last = next((number for number in range(len(commands) - 1, -1, -1) if commands[number].background), None)
     if last is None:
         return
@@ -136,7 +136,7 @@ def _background(look: ScriptLook, commands: tuple[Command, ...]) -> None:
 
 
 def _ranks(look: ScriptLook, commands: tuple[Command, ...]) -> None:
-    """The ranks of mpirun against those of the request."""
+    """Compare the ranks of mpirun with those of the request."""
     calls = [(command, *_program(command)) for command in commands if _LAUNCHERS.match(_program(command)[0])]
     total, nodes = look.request.total(), look.request.nodes
     for command, _, words in calls:
@@ -170,12 +170,12 @@ def _ranks(look: ScriptLook, commands: tuple[Command, ...]) -> None:
 
 
 def _count(words: tuple[str, ...]) -> int | None:
-    """Return the N of `-np N`, where it is a number; several programs (`:`) have several."""
+    """Return N of `-np N` if it is a number; several programs (`:`) have several."""
     return None if ":" in words else _number_behind(words, _RANKS)
 
 
 def _number_behind(words: tuple[str, ...], options: tuple[str, ...]) -> int | None:
-    """Return the number behind the first of these options, before the program's own words."""
+    """Return the number after the first of these options, before the program's own words."""
     for at, word in enumerate(words[:-1]):
         value = words[at + 1]
         if word in options:
@@ -221,7 +221,7 @@ def _others(look: ScriptLook, commands: tuple[Command, ...]) -> None:
 
 
 def downloads(name: str, words: tuple[str, ...], raw: str) -> bool:
-    """Return whether a command fetches something from the Internet."""
+    """Return whether a command downloads from the Internet."""
     if not _DOWNLOADS.match(name) or _LOCAL.search(raw):
         return False
     if name in ("wget", "curl"):
@@ -240,7 +240,7 @@ def _code(look: ScriptLook) -> Iterator[tuple[int, str]]:
 
 
 def _variables(look: ScriptLook) -> None:
-    """Variables of another scheduler, or used as they must not be."""
+    """Report variables of another scheduler, and forbidden uses of variables."""
     language = look.language
     code = list(_code(look))
     for other in look.languages:
@@ -278,7 +278,7 @@ def _variables(look: ScriptLook) -> None:
 
 
 def _sh(look: ScriptLook) -> None:
-    """What only bash understands, where the first line says sh."""
+    """Report syntax that only bash understands when the first line names sh."""
     if look.shell.name != "sh" or (look.language.shell_option and look.setting(look.language.shell_option)):
         return
     for number, line in _code(look):
@@ -290,7 +290,7 @@ def _sh(look: ScriptLook) -> None:
 
 
 def check_output(look: ScriptLook) -> None:
-    """A folder for the output that the script itself makes is made too late."""
+    """Report an output folder that the script itself creates, which is too late."""
     folders = {
         word.rstrip("/"): command
         for command in look.shell.commands

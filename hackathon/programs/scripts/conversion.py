@@ -1,4 +1,4 @@
-"""The header of a job script in the words of another scheduler; the commands stay as they are."""
+"""Convert the header of a job script for another scheduler; the commands stay unchanged."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,24 +19,24 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Converted:
-    """A script in another scheduler's words."""
+    """A script for another scheduler."""
 
     source: str
-    """Whose script it was."""
+    """The original script's scheduler."""
     target: str
     script: ScriptText
     lost: tuple[tuple[int, str], ...]
-    """(line of the first script, directive) of what the other scheduler has no words for; comments in the new one."""
+    """(line of the original script, directive) without an equivalent; a comment in the new script."""
 
 
 def convert(
     source: ScriptText, cluster: "Cluster | None", language: ScriptLanguage, origins: Sequence["Cluster"] = ()
 ) -> Converted:
-    """Return a script for a cluster, or for a scheduler as such. Raises RequestError: no directives, or several kinds.
+    """Return a script for a cluster, or for a scheduler without a profile.
 
-    A directive that cannot be said stays as a comment where it was. Names of queues and groups are taken as they stand
-    unless the cluster has none of that name. `origins`: the clusters that the script may be for; a queue of theirs that
-    gives whole nodes gives the GPUs and cores of a node without being asked, and the new header asks for them.
+    A directive without an equivalent becomes a comment in its place. Names of queues and groups stay unless the cluster
+    lacks that name. `origins`: clusters that the script may be for; if its queue there allocates whole nodes, the new
+    header requests the GPUs and cores of such a node. Raises RequestError: no directives, or several kinds.
     """
     look = looked_at(source)
     if look is None or not look.directives:
@@ -47,14 +47,14 @@ def convert(
     lost = _lost(look, unsaid, completed, request)
     lines: list[str] = []
     header = {directive.line for directive in look.directives}
-    # the first scheduler may read directives behind commands, the other one may not
+    # the first scheduler may read directives after commands, but the other may not
     start = min(*header, first_command(source.lines, language))
     for number, line in enumerate(look.source.lines, 1):
         if number == start:
             lines += [f"{language.prefix} {option}" for option in options]
         if number in {line for line, _ in lost}:
             lines.append(f"# {message('lint.untranslated')} {line.strip()}")
-        elif number not in header and line == source.lines[number - 1]:  # else: it went on a directive
+        elif number not in header and line == source.lines[number - 1]:  # otherwise it continues a directive
             lines.append(line)
     if language.reading.shebang_first and not (lines and lines[0].startswith("#!")):
         lines.insert(0, "#!/bin/bash")
@@ -62,8 +62,10 @@ def convert(
 
 
 def _dialect(cluster: "Cluster | None") -> Mapping[str, Any]:
-    """Return the keys of a profile's dialect that say how resources are asked for, with `node_gpus`, those of a node; a
-    profile without GPUs says nothing about them."""
+    """Return the keys of a profile's dialect about requests for resources, with `node_gpus`, the GPUs per node.
+
+    A profile without GPUs has no such keys.
+    """
     from dataclasses import asdict
 
     from hackathon.schedulers.profiles import known_dialect
@@ -77,12 +79,12 @@ def _dialect(cluster: "Cluster | None") -> Mapping[str, Any]:
 
 
 def _with_its_node(look: ScriptLook, cluster: "Cluster | None", origins: Sequence["Cluster"]) -> ScriptRequest:
-    """Return what a header asks for, with what its queue gives of a node without being asked."""
+    """Return the request of a header, with the node's resources that its queue allocates by default."""
     from hackathon.schedulers.profiles import known_dialect
 
     request = look.request
     if cluster is not None and cluster.queues and known_dialect(cluster).whole_nodes:
-        return request  # there, too, nobody asks for them
+        return request  # the other scheduler allocates them by default, too
     nodes = {
         (origin.node.gpus, origin.node.cores)
         for origin in origins
@@ -101,20 +103,20 @@ def _with_its_node(look: ScriptLook, cluster: "Cluster | None", origins: Sequenc
 
 
 def _fitting(request: ScriptRequest, cluster: "Cluster | None") -> ScriptRequest:
-    """Return a request whose queue and GPUs of a node the other machine can have."""
+    """Return a request with a queue and GPUs per node that exist on the other machine."""
     queue = request.queue
     if cluster is not None and cluster.queues and queue not in cluster.queues:
         queue = cluster.queue or (next(iter(cluster.queues)) if len(cluster.queues) == 1 else None)
     gpus, node_gpus = request.gpus, cluster.node.gpus if cluster is not None else None
     if gpus and isinstance(node_gpus, int) and 0 < node_gpus < gpus:
-        gpus = None  # they need more nodes, and how many the header does not say, or says otherwise
+        gpus = None  # they need more nodes, in a number that the header omits or contradicts
     return replace(request, queue=queue, gpus=gpus)
 
 
 def _lost(
     look: ScriptLook, unsaid: list[str], completed: ScriptRequest, request: ScriptRequest
 ) -> list[tuple[int, str]]:
-    """Return the directives of which a setting is not said in the new header."""
+    """Return the directives with a setting that the new header lacks."""
     empty = ScriptRequest()
     gone = list(unsaid)
     if request.queue != look.request.queue:
@@ -134,7 +136,7 @@ def _lost(
 
 
 def target_language(name: str, cluster: "Cluster | None") -> ScriptLanguage:
-    """Return the language of a cluster's scripts; raises RequestError for a scheduler that reads no header."""
+    """Return the language of a cluster's scripts; raise RequestError for a scheduler that reads no header."""
     language = registry.script_language(cluster.scheduler if cluster else name)
     if language is None:
         raise RequestError("lint.no_language", name=printable(name), known=", ".join(registry.SCRIPTS))

@@ -1,4 +1,4 @@
-"""The directives of a script: which lines are some, the words in them, and the settings that these words make."""
+"""Find the directives of a script, and parse their words and settings."""
 
 import re
 from dataclasses import dataclass, field
@@ -7,7 +7,7 @@ from typing import NamedTuple
 from hackathon.schedulers.scripts import ScriptLanguage, Setting
 
 DASHES = "\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe63\uff0d\u30fc"
-"""What word processors, slides and Japanese keyboards make of a `-`."""
+"""Characters that word processors, slides and Japanese keyboards write for `-`."""
 _LOOKS_LIKE = str.maketrans(dict.fromkeys(DASHES, "-") | {"\u3000": " ", "\u00a0": " ", "\uff1d": "=", "\u201c": '"',
                             "\u201d": '"', "\u2018": "'", "\u2019": "'", "\uff1a": ":", "\uff0c": ","})  # fmt: skip
 
@@ -18,13 +18,13 @@ class Word(NamedTuple):
     text: str
     """Without quotation marks."""
     start: int
-    """Column in the line where it begins, from 0."""
+    """Column of its start, from 0."""
     end: int
 
 
 @dataclass(frozen=True)
 class Directive:
-    """A line that a scheduler obeys."""
+    """A line that the scheduler obeys."""
 
     line: int
     """Counted from 1."""
@@ -37,7 +37,7 @@ class Directive:
     lacking: tuple[Word, ...] = ()
     """Options whose value is missing."""
     comment: int | None = None
-    """Column where a trailing comment begins."""
+    """Column of a trailing comment."""
     open_quote: bool = False
 
 
@@ -50,12 +50,12 @@ class _Taken:
 
 
 def plain(text: str) -> str:
-    """Return a text with the letters that look like those of options replaced by them."""
+    """Return a text with look-alike characters replaced by those of options."""
     return text if text.isascii() else text.translate(_LOOKS_LIKE)
 
 
 def corrected(line: str, start: int) -> str:
-    """Return a directive with the letters of its options as they have to be; what values say stays as it is."""
+    """Return a directive with correct characters in its options; values stay unchanged."""
     if line.isascii():
         return line
     for word in split(line, start)[0]:
@@ -66,7 +66,7 @@ def corrected(line: str, start: int) -> str:
 
 
 def begins(line: str, prefix: str) -> int | None:
-    """Return the column behind the prefix of a directive, None if the line is none (`#$HOME/x` is not)."""
+    """Return the column after the prefix of a directive, None for other lines (such as `#$HOME/x`)."""
     if not line.startswith(prefix):
         return None
     remaining = line[len(prefix) :]
@@ -85,7 +85,7 @@ def parse(line: int, raw: str, start: int, language: ScriptLanguage) -> Directiv
 
 
 def split(raw: str, start: int, comment_in_word: bool = False) -> tuple[tuple[Word, ...], int | None, bool]:
-    """Return the words from a column on, where a trailing comment begins, and whether a quotation mark stays open."""
+    """Return the words from a column on, the start of a trailing comment, and whether a quotation mark is unclosed."""
     words: list[Word] = []
     text, begin, quote = "", None, ""
     at = start
@@ -120,12 +120,12 @@ def split(raw: str, start: int, comment_in_word: bool = False) -> tuple[tuple[Wo
 
 
 def _settings(line: int, first: str, written: str, value: str, language: ScriptLanguage) -> list[Setting]:
-    """Return the settings of an option: one, or one for each name of a list of resources."""
+    """Return the settings of an option: one, or one for each name in a list of resources."""
     if first not in language.lists:
         return [Setting(line, first, written, value)]
     parts: list[str] = []
     for part in value.split(","):
-        # `depend=afterok:1,afterany:2` and `elapstim_req=1:00,0:50` have commas of their own
+        # `depend=afterok:1,afterany:2` and `elapstim_req=1:00,0:50` contain commas
         if parts and "=" not in part and (":" in part or part[:1].isdigit()):
             parts[-1] += f",{part}"
         else:
@@ -155,7 +155,7 @@ def _by_words(line: int, words: list[Word], language: ScriptLanguage, taken: _Ta
 
 
 def _by_getopt(line: int, words: list[Word], language: ScriptLanguage, taken: _Taken) -> None:
-    """getopt_long(3): `-N value`, `-Nvalue`, `--name=value`, `--name value`, and a beginning that fits one name."""
+    """Parse like getopt_long(3): `-N value`, `-Nvalue`, `--name=value`, `--name value`, and unique prefixes."""
     while words:
         word = words.pop(0)
         if word.text[:1] != "-" or word.text in ("-", "--"):
@@ -205,7 +205,7 @@ def _short(line: int, word: Word, words: list[Word], language: ScriptLanguage, t
 
 
 def _long(name: str, language: ScriptLanguage) -> tuple[str, int] | None:
-    """Return the option of a long name or of a beginning that fits one option only."""
+    """Return the option of a long name or of a unique prefix."""
     if name in language.options:
         return language.options[name]
     options = {entry for option, entry in language.options.items() if option.startswith(name)}

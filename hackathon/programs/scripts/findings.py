@@ -1,4 +1,4 @@
-"""What was found in a script, and the rules by which it is found."""
+"""Findings in a script, and the linter's rules."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
@@ -6,24 +6,24 @@ from typing import TYPE_CHECKING, NamedTuple
 from hackathon.text.messages import message
 from hackathon.text.printable import printable
 
-if TYPE_CHECKING:  # `submit` reads a command before it knows whether there is a script
+if TYPE_CHECKING:  # `submit` reads a command before it is known whether there is a script
     from hackathon.schedulers.scripts import Effect, Severity
 
 
 class LintRule(NamedTuple):
-    """How grave it is by itself, and what the scheduler does."""
+    """A rule's default severity, and how the scheduler reacts."""
 
     severity: "Severity"
     effect: "Effect"
 
 
 RULES: dict[str, LintRule] = {
-    # ---- how the file is written
+    # ---- format of the file
     "carriage-return": LintRule("error", "refused"),
     "byte-order-mark": LintRule("warning", "changed"),
     "not-utf8": LintRule("warning", "changed"),
     "no-shebang": LintRule("error", "refused"),
-    # ---- where and how a directive stands
+    # ---- position and form of a directive
     "after-command": LintRule("error", "ignored"),
     "indented": LintRule("error", "ignored"),
     "commented": LintRule("warning", "ignored"),
@@ -97,12 +97,12 @@ RULES: dict[str, LintRule] = {
 
 
 class Edit(NamedTuple):
-    """What becomes of one line."""
+    """A change of one line."""
 
     line: int
     """Counted from 1."""
     lines: tuple[str, ...]
-    """What stands there instead; empty: the line goes."""
+    """The new lines; empty: the line is deleted."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ class LintFinding:
     """One mistake in a script."""
 
     line: int
-    """Counted from 1; 0: of the whole script."""
+    """Counted from 1; 0: the whole script."""
     rule: str
     severity: "Severity"
     message: str
@@ -118,10 +118,10 @@ class LintFinding:
     replacement: str | None = None
     """The corrected line or lines."""
     edits: tuple[Edit, ...] = ()
-    """What `--fix` does; empty where a person has to decide."""
+    """Changes by `--fix`; empty when a person has to decide."""
 
     def as_json(self) -> dict[str, object]:
-        """Return it in the shape that checks and linters share."""
+        """Return it in the common format of checks and linters."""
         names = ("line", "rule", "severity", "message", "effect", "replacement")
         return {name: _text(getattr(self, name)) for name in names}
 
@@ -135,22 +135,22 @@ class LintReport(NamedTuple):
 
     path: str
     dialect: str | None
-    """The scheduler whose directives it has; None for a script without any."""
+    """The scheduler of its directives; None without any."""
     findings: tuple[LintFinding, ...]
 
     @property
     def has_errors(self) -> bool:
-        """Whether one of them is more than a warning."""
+        """Whether a finding is more than a warning."""
         return any(finding.severity == "error" for finding in self.findings)
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many `errors` and `warnings` there are."""
+        """The numbers of `errors` and `warnings`."""
         errors = sum(finding.severity == "error" for finding in self.findings)
         return {"errors": errors, "warnings": len(self.findings) - errors}
 
     def as_json(self) -> dict[str, object]:
-        """Return it in the shape that checks and linters share."""
+        """Return it in the common format of checks and linters."""
         return {
             "path": self.path,
             "dialect": self.dialect,
@@ -159,6 +159,6 @@ class LintReport(NamedTuple):
 
 
 def text_of(rule: str, **values: object) -> str:
-    """Return a rule's text; values come from scripts of others, so they are shown without what steers a terminal."""
+    """Return a rule's text; values from other people's scripts are freed of terminal control characters."""
     fields = {name: printable(value)[:200] if isinstance(value, str) else value for name, value in values.items()}
     return message(f"lint.{rule.replace('-', '_')}", **fields)

@@ -1,4 +1,4 @@
-"""The corrected script: only what is safe to correct without asking."""
+"""Correct a script where that is safe without asking."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from hackathon.config.cluster import Cluster
 
 _PASSES = 8
-"""A corrected line may show the next mistake in it; nothing needs as many."""
+"""Maximal passes: a corrected line may reveal the next mistake in it."""
 
 
 def fixed(source: ScriptText, dialect: str | None = None, cluster: "Cluster | None" = None) -> tuple[ScriptText, int]:
-    """Return the script with all safe corrections, and how many were made."""
+    """Return the script with all safe corrections, and their number."""
     count = 0
     language = language_of(source, dialect, cluster)
     source = whole(source, language) if language else source
@@ -35,7 +35,7 @@ def fixed(source: ScriptText, dialect: str | None = None, cluster: "Cluster | No
 
 
 def _together(changed: dict[int, tuple[str, ...]], edits: tuple[Edit, ...], source: ScriptText) -> bool:
-    """Take the edits of a finding unless another finding has changed these lines; lines put behind a line add up."""
+    """Apply the edits of a finding unless another one has changed these lines; insertions after a line add up."""
     new = dict(changed)
     for edit in edits:
         old = source.lines[edit.line - 1]
@@ -55,14 +55,14 @@ def _lines(source: ScriptText, changed: dict[int, tuple[str, ...]]) -> list[str]
 
 
 def write_fixed(path: Path, text: str) -> Path:
-    """Write `NAME.fixed.EXT` beside a script and return it; raises RequestError when that name is taken."""
+    """Write `NAME.fixed.EXT` beside a script and return it; raise RequestError when that file exists."""
     target = path.with_name(f"{path.stem}.fixed{path.suffix}")
     put(target, text)
     return target
 
 
 def put(target: Path, text: str) -> None:
-    """Write a new file; raises RequestError when something is there, or it cannot be written."""
+    """Write a new file; raise RequestError when it exists or is not writable."""
     try:
         with target.open("xb") as stream:
             stream.write(text.encode("utf-8", "surrogateescape"))

@@ -1,4 +1,4 @@
-"""Rules about where and how directives stand in a script: what the scheduler reads at all."""
+"""Rules about the position and form of directives: whether the scheduler reads them at all."""
 
 import difflib
 import re
@@ -12,7 +12,7 @@ _SPACED = re.compile(r"(?<=[\w-])(?:\s+=\s*|=\s+)(?=[^\s-])")
 
 
 def check_file(look: ScriptLook) -> None:
-    """Find how the file is written: ends of lines, marks, encoding, first line."""
+    """Check the format of the file: line ends, marks, encoding, first line."""
     source, reading = look.source, look.language.reading
     if source.returns is not None:
         doubt = reading.carriage_returns == "unknown"
@@ -36,7 +36,7 @@ def check_file(look: ScriptLook) -> None:
 
 
 def check_places(look: ScriptLook) -> None:
-    """Find directives that the scheduler passes over, or obeys though nobody meant it."""
+    """Report directives that the scheduler ignores, or obeys by accident."""
     language, reading = look.language, look.language.reading
     active = {setting.key for setting in look.settings}
     for number in look.behind:
@@ -66,7 +66,7 @@ def _parsed(look: ScriptLook, number: int, line: str) -> Directive:
 
 
 def _comment(look: ScriptLook, number: int, active: set[str]) -> None:
-    """Look at a comment of the header that is nearly a directive."""
+    """Check a comment of the header that resembles a directive."""
     line, language = look.line(number), look.language
     meant = nearly(line, language.prefix)
     if meant is None or number in {directive.line for directive in look.directives}:
@@ -77,14 +77,14 @@ def _comment(look: ScriptLook, number: int, active: set[str]) -> None:
             look.add("indented", number, better, safe=True)
         return
     keys = {setting.key for setting in _parsed(look, number, better).settings}
-    # `##PBS` is how people switch a directive off, and `# PBS` beside the same option too
+    # `##PBS` is a common way to disable a directive, and so is `# PBS` beside the same option
     off = re.match(r"\s*##", line) and look.directives
     if keys and not off and not keys & active and language.reading.behind_commands != "unknown":
         look.add("commented", number, better)
 
 
 def check_dialects(look: ScriptLook) -> None:
-    """Find directives of other schedulers: ignored, or obeyed beside the own ones."""
+    """Report directives of other schedulers: ignored, or obeyed beside its own."""
     own = look.language
     prefixes: set[str] = {own.prefix}
     for other in look.languages:
@@ -105,7 +105,7 @@ def check_dialects(look: ScriptLook) -> None:
 
 
 def check_words(look: ScriptLook) -> None:
-    """Find words in directives that make the scheduler refuse the script."""
+    """Report words in directives that make the scheduler refuse the script."""
     for directive in look.directives:
         if _wide(look, directive):
             continue
@@ -130,7 +130,7 @@ def check_words(look: ScriptLook) -> None:
 
 
 def _wide(look: ScriptLook, directive: Directive) -> bool:
-    """Find letters that only look like those of an option; return whether the scheduler refuses the line for them."""
+    """Report characters that only resemble those of an option; return whether the scheduler refuses the line."""
     if look.line(directive.line) == directive.raw:
         return False
     look.add("full-width", directive.line, directive.raw, safe=True)
@@ -194,7 +194,7 @@ def _unknown(look: ScriptLook, directive: Directive) -> None:
 
 
 def near_option(option: str, language: ScriptLanguage) -> str:
-    """Return the option that was likely meant, or nothing."""
+    """Return the option that was probably meant, or ""."""
     if option in language.meant:
         return language.meant[option]
     names = [name for name in language.options if name.startswith("--")]
@@ -202,7 +202,7 @@ def near_option(option: str, language: ScriptLanguage) -> str:
 
 
 def check_repeats(look: ScriptLook) -> None:
-    """Find options of which another value counts, and variables in values that are taken literally."""
+    """Report options of which another value counts, and variables in values that are not expanded."""
     reading = look.language.reading
     by_key: dict[str, list[Setting]] = {}
     for setting in look.settings:

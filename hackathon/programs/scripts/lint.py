@@ -1,4 +1,4 @@
-"""Lint a job script: what its scheduler ignores, refuses or reads as something else, and what fails in the job."""
+"""Lint a job script: what its scheduler ignores, refuses or misreads, and what fails in the job."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from hackathon.schedulers.scripts import ScriptLanguage
 
 MOST = 50
-"""Scripts of a folder that are looked at."""
+"""Scripts of a folder that are checked."""
 
 
 CHECKS = (
@@ -31,20 +31,20 @@ CHECKS = (
     body_rules.check_body,
     body_rules.check_output,
 )
-"""In this order: a later check may pass over a line of which an earlier one has said enough."""
+"""In this order: a later check may skip a line with an earlier finding."""
 
 
 def language_of(
     source: ScriptText, dialect: str | None = None, cluster: "Cluster | None" = None
 ) -> "ScriptLanguage | None":
-    """Return whose script it is: as asked for, else the cluster's scheduler, else by its directives."""
+    """Return the language of a script: the requested one, else the cluster's scheduler, else by its directives."""
     if dialect or cluster:
         return registry.script_language(dialect or (cluster.scheduler if cluster else ""))
     return detect(source.lines, registry.script_languages())
 
 
 def lint(source: ScriptText, dialect: str | None = None, cluster: "Cluster | None" = None) -> LintReport:
-    """Return the findings in a script, by line. Nothing of the script is run."""
+    """Return the findings in a script, by line. The script is not run."""
     look = looked_at(source, dialect, cluster)
     if look is None:
         return LintReport(source.name, None, ())
@@ -56,7 +56,7 @@ def lint(source: ScriptText, dialect: str | None = None, cluster: "Cluster | Non
 
 
 def scripts_in(folder: Path, endings: tuple[str, ...], cluster: "Cluster | None" = None) -> Iterator[LintReport]:
-    """Yield a report of each script in a folder that has directives and findings; unreadable ones are passed over."""
+    """Yield a report of each script in a folder with directives and findings; unreadable ones are skipped."""
     names = sorted(path for path in folder.iterdir() if path.suffix in endings) if folder.is_dir() else []
     for path in names[:MOST]:
         report = lint_directed(path, cluster)
@@ -65,7 +65,7 @@ def scripts_in(folder: Path, endings: tuple[str, ...], cluster: "Cluster | None"
 
 
 def lint_directed(path: Path, cluster: "Cluster | None" = None) -> LintReport | None:
-    """Return the findings in a script as a cluster reads it; None for a file without directives, or not readable."""
+    """Return the findings in a script as a cluster reads it; None for an unreadable file or without directives."""
     try:
         source = read_script(path)
     except RequestError:
@@ -77,6 +77,6 @@ def lint_directed(path: Path, cluster: "Cluster | None" = None) -> LintReport | 
 
 
 def looked_at(source: ScriptText, dialect: str | None = None, cluster: "Cluster | None" = None) -> ScriptLook | None:
-    """Return a look at a script without findings, None if no scheduler is known that reads it."""
+    """Return the parsed script without findings, None without a known scheduler that reads it."""
     language = language_of(source, dialect, cluster)
     return look_at(source, language, registry.script_languages(), cluster) if language else None

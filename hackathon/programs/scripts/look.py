@@ -1,4 +1,4 @@
-"""One look at a script: what its lines are to a scheduler, what they ask for, and the findings so far."""
+"""A parsed script: its lines as a scheduler reads them, its request, and the findings so far."""
 
 import re
 from collections.abc import Iterable
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from hackathon.config.cluster import Cluster
 
 CONTINUED = re.compile(r"\\\s*\Z")
-"""The end of a line that goes on in the next one, where a scheduler reads it so."""
+"""The end of a line that continues in the next one, for schedulers that allow it."""
 
 
 @dataclass
 class ScriptLook:
-    """What the rules know."""
+    """The input of the rules."""
 
     source: ScriptText
     """With each directive in one line, see `whole`."""
@@ -31,11 +31,11 @@ class ScriptLook:
     """The machine that the script is said to be for."""
     shell: ShellScript
     header_end: int
-    """The line of the first command, one more than the last line if there is none."""
+    """The line of the first command, or one more than the last line."""
     directives: list[Directive] = field(default_factory=list)
-    """What the scheduler obeys."""
+    """The directives that the scheduler obeys."""
     behind: list[int] = field(default_factory=list)
-    """Lines that look like directives behind the first command and are not obeyed."""
+    """Lines after the first command that resemble directives and are not obeyed."""
     settings: list[Setting] = field(default_factory=list)
     request: ScriptRequest = field(default_factory=ScriptRequest)
     machine: "Cluster | None" = None
@@ -55,7 +55,7 @@ class ScriptLook:
         return next((setting for setting in reversed(self.settings) if setting.key == key), None)
 
     def told(self, line: int, *rules: str) -> bool:
-        """Return whether there is a finding of a line, of these rules."""
+        """Return whether a line has a finding of one of these rules."""
         return any(finding.line == line and (not rules or finding.rule in rules) for finding in self.findings)
 
     def add(
@@ -83,7 +83,7 @@ class ScriptLook:
 def look_at(
     source: ScriptText, language: ScriptLanguage, languages: list[ScriptLanguage], cluster: "Cluster | None" = None
 ) -> ScriptLook:
-    """Return a look at a script as one scheduler reads it, without findings."""
+    """Return a script as one scheduler reads it, without findings."""
     source = whole(source, language)
     shell = scan(source.lines, default=not language.reading.shebang_first)
     look = ScriptLook(source, language, languages, cluster, shell, first_command(source.lines, language))
@@ -119,14 +119,14 @@ def _is_command(line: str, language: ScriptLanguage) -> bool:
 
 
 def _start(line: str, language: ScriptLanguage) -> int | None:
-    """Return the column behind the prefix of a directive, not counting what it is indented by; None if it is none."""
+    """Return the column after the prefix of a directive, without its indentation; None for other lines."""
     return begins(line.lstrip() if language.reading.indented == "read" else line, language.prefix)
 
 
 def whole(source: ScriptText, language: ScriptLanguage) -> ScriptText:
-    """Return a script in which a directive that goes on in further lines stands in its first one, and these are empty.
+    """Return a script with each continued directive in its first line; its other lines are empty.
 
-    The scheduler hands it to the shell like this, too.
+    The scheduler passes it to the shell in this form, too.
     """
     if not language.reading.continued:
         return source
@@ -146,9 +146,10 @@ def whole(source: ScriptText, language: ScriptLanguage) -> ScriptText:
 
 
 def detect(lines: tuple[str, ...], languages: list[ScriptLanguage]) -> ScriptLanguage | None:
-    """Return whose directives a script has: most lines count, then the first; two with one prefix by their words.
+    """Return the language of a script's directives: the most lines win, then the first line.
 
-    Lines of a here-document do not count: a script that writes a job script is none itself.
+    Two languages with one prefix are distinguished by their words. Lines of a here-document do not count: a script that
+    writes a job script need not be one.
     """
     inside = scan(lines).outside
     own = [line for number, line in enumerate(lines, 1) if number not in inside]
@@ -163,7 +164,7 @@ def detect(lines: tuple[str, ...], languages: list[ScriptLanguage]) -> ScriptLan
         if directives:
             prefix = max(
                 directives, key=lambda candidate: len(directives[candidate])
-            )  # the first of equals: dicts keep their order
+            )  # the first of equals: dicts preserve their order
             rivals = [language for language in languages if language.prefix == prefix]
             return max(
                 rivals, key=lambda language: sum(bool(re.search(language.signs, line)) for line in directives[prefix])
@@ -172,7 +173,7 @@ def detect(lines: tuple[str, ...], languages: list[ScriptLanguage]) -> ScriptLan
 
 
 def _meant(line: str, prefix: str) -> str | None:
-    """Return the directive that a line nearly is: indented, `# PBS`, `##PBS`, in small letters, with a wide `＃`."""
+    """Return the directive that a line resembles: indented, `# PBS`, `##PBS`, in lower case, with a wide `＃`."""
     match = re.match(r"\s*[#\uff03]+\s*(\S.*)", line)
     word = prefix[1:]
     if not match or match[1][: len(word)].upper() != word:
@@ -182,5 +183,5 @@ def _meant(line: str, prefix: str) -> str | None:
 
 
 def nearly(line: str, prefix: str) -> str | None:
-    """Return the directive that a comment nearly is, None if it is one or is nothing like it."""
+    """Return the directive that a comment resembles, None for a directive and for other comments."""
     return None if begins(line, prefix) is not None else _meant(line, prefix)

@@ -1,4 +1,4 @@
-"""Rules about what a header asks for: values, numbers that do not fit each other, and limits of the machine."""
+"""Rules about a header's request: values, contradictory numbers, and limits of the machine."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def check_values(look: ScriptLook) -> None:
-    """Take what the scheduler's own tables say about values."""
+    """Check values by the scheduler's own tables."""
     for verdict in look.language.judge(look.settings):
         if look.told(verdict.line, "spaced-equals", "full-width"):
             continue
@@ -27,7 +27,7 @@ def check_values(look: ScriptLook) -> None:
 
 
 def check_machine(look: ScriptLook) -> None:
-    """Find what this machine, known by its profile or by the script's own words, does not allow."""
+    """Report what this machine, known by its profile or the script, does not allow."""
     _queue(look)
     _group(look)
     _site(look)
@@ -36,7 +36,7 @@ def check_machine(look: ScriptLook) -> None:
 
 
 def _setting_of(look: ScriptLook, field: str) -> Setting | None:
-    """Return the setting that a field of the request comes from."""
+    """Return the setting of a field of the request."""
     empty = getattr(ScriptRequest(), field)
     return next(
         (setting for setting in reversed(look.settings) if getattr(look.language.read([setting]), field) != empty), None
@@ -58,12 +58,12 @@ def _queue(look: ScriptLook) -> None:
         if unknown:
             queues = ", ".join(look.cluster.queues)
             look.add("queue-unknown", setting.line, queue=unknown, cluster=look.cluster.name, known=queues)
-        elif name in look.cluster.queues:  # which one of several takes the job is open
+        elif name in look.cluster.queues:  # with several queues, the one that accepts the job is unknown
             _limits(look, name, look.cluster.queues[name])
 
 
 def _limits(look: ScriptLook, name: str, queue: "Queue") -> None:
-    """Compare with the limits of a queue, in the words of `hackathon check`."""
+    """Compare with the limits of a queue, with the messages of `hackathon check`."""
     assert look.cluster is not None
     request, unverified = look.request, look.cluster.unverified
 
@@ -87,7 +87,7 @@ def _limits(look: ScriptLook, name: str, queue: "Queue") -> None:
 
 
 def _group(look: ScriptLook) -> None:
-    """Compare the option that names who pays with that of the machine."""
+    """Compare the option for the account to charge with that of the machine."""
     option = look.language.group_options.get(str(look.cluster.dialect.get("group", ""))) if look.cluster else None
     group = next((setting for setting in look.settings if setting.key in look.language.group_options.values()), None)
     if look.machine and look.has_rule("no-group-option") and look.request.account is not None:

@@ -1,7 +1,7 @@
-"""A shell script's lines and commands, as far as a linter needs them: nothing is expanded, and nothing is run.
+"""Split a shell script into lines and commands, as far as a linter needs them. Nothing is expanded or run.
 
-It knows quotation marks over several lines, here-documents, continued lines, comments and `&`; what stands inside
-`$(…)` belongs to its word. What it cannot follow ends as words: a rule that is not sure says nothing.
+It handles multi-line quotes, here-documents, continued lines, comments and `&`; the content of `$(…)` belongs to its
+word. Syntax that it does not understand ends up as words: rules stay silent when unsure.
 """
 
 import re
@@ -11,7 +11,7 @@ from typing import NamedTuple
 _HERE = re.compile(r"<<(-?)\s*(?:'([^'\n]+)'|\"([^\"\n]+)\"|\\?([\w.+!%-]+))")
 _SHELLS = re.compile(r"#!\s*(?:/\S*/)?(?:env\s+(?:-S\s+)?)?(?:/\S*/)?(bash|sh|ksh\w*|zsh|dash)\b")
 LONGEST = 2000
-"""Letters of a line whose commands are taken: what nobody writes by hand could keep a pattern busy for hours."""
+"""Characters of a line whose commands are parsed: longer, generated lines could keep a pattern busy for hours."""
 _NO_COMMANDS = frozenset(
     [
         "then",
@@ -44,31 +44,31 @@ class Command(NamedTuple):
 
     line: int
     words: tuple[str, ...]
-    """With their quotation marks removed; redirections are words of their own."""
+    """Without their quotation marks; redirections are separate words."""
     raw: str
     background: bool
-    """`&` stands behind it, or behind the list or block that it belongs to."""
+    """`&` follows it, or the list or block that contains it."""
     depth: int
-    """How many blocks and brackets are open around it."""
+    """Number of open blocks and brackets around it."""
 
 
 @dataclass(frozen=True)
 class ShellScript:
-    """What was found in a script."""
+    """The parsed script."""
 
     shell: bool
-    """Whether a shell reads it: a script of Python or of the C shell has no commands here."""
+    """Whether a shell reads it: a Python or C shell script has no commands here."""
     name: str
-    """`bash`, `sh`, …; empty without a first line that says it."""
+    """`bash`, `sh`, …; empty without a first line that names it."""
     outside: frozenset[int]
-    """Lines that are no commands and no comments of this script: here-documents and insides of quotation marks."""
+    """Lines without commands and comments of this script: here-documents and the inside of quotes."""
     documents: frozenset[int]
     """Lines of here-documents."""
     commands: tuple[Command, ...]
 
 
 def scan(lines: tuple[str, ...], default: bool = True) -> ShellScript:
-    """Return the commands of a script. `default`: what reads a script without `#!`."""
+    """Return the commands of a script. `default`: whether a shell reads a script without `#!`."""
     first = lines[0] if lines else ""
     match = _SHELLS.match(first)
     shell = bool(match) if first.startswith("#!") else default
@@ -80,7 +80,7 @@ def scan(lines: tuple[str, ...], default: bool = True) -> ShellScript:
 
 
 class _Reader:
-    """One pass over the letters of a script."""
+    """One pass over the characters of a script."""
 
     def __init__(self, lines: tuple[str, ...]) -> None:
         self.lines = lines
@@ -175,7 +175,7 @@ class _Reader:
         self.end_command(False)
 
     def redirects(self, text: str, at: int) -> bool:
-        """Return whether `&` belongs to a redirection: `2>&1`, `&>file`, `<&-`."""
+        """Return whether `&` is part of a redirection: `2>&1`, `&>file`, `<&-`."""
         return text[at] == "&" and (text[at - 1 : at] in (">", "<") or text[at + 1 : at + 2] == ">")
 
     def put(self, text: str) -> None:
@@ -191,7 +191,7 @@ class _Reader:
         self.word = None
 
     def operator(self, text: str, at: int) -> int:
-        """End a command at an operator; return how many letters more it has."""
+        """End a command at an operator; return the number of its further characters."""
         two = text[at : at + 2]
         if two in ("&&", "||", ";;", "|&", ";&"):
             self.end_command(False)
@@ -232,7 +232,7 @@ class _Reader:
             self.opened.clear()
 
     def skip_documents(self, number: int) -> int:
-        """Pass over the here-documents that begin behind a line; return where commands go on."""
+        """Skip the here-documents that begin after a line; return where commands continue."""
         for dash, end in self.pending:
             while number < len(self.lines):
                 line = self.lines[number]

@@ -1,4 +1,4 @@
-"""The text of a job script as its bytes are: who wrote it is a stranger, and nothing of it is run."""
+"""The text of a job script by its bytes: a stranger's text, which is never run."""
 
 import os
 import sys
@@ -10,7 +10,7 @@ from hackathon.text.files import open_regular
 from hackathon.text.printable import printable
 
 LARGEST = 300_000
-"""Bytes of a job script that are read: the longest ones that people write have a tenth of that."""
+"""Bytes of a job script that are read: the longest known ones have a tenth of that."""
 
 
 @dataclass(frozen=True)
@@ -19,11 +19,11 @@ class ScriptText:
 
     name: str
     lines: tuple[str, ...]
-    """Bytes that are not UTF-8 are halves of pairs (`surrogateescape`)."""
+    """Bytes that are not UTF-8 become lone surrogates (`surrogateescape`)."""
     returns: int | None = None
     """The first line, counted from 1, that ends with a carriage return and a line feed."""
     mark: bool = False
-    """A byte order mark stands before the first line."""
+    """A byte order mark precedes the first line."""
 
     @property
     def undecodable(self) -> int | None:
@@ -40,7 +40,7 @@ def _encodable(line: str) -> bool:
 
 
 def script_text(raw: bytes, name: str) -> ScriptText:
-    """Return a script from its bytes; raises RequestError for what is no text."""
+    """Return a script from its bytes; raise RequestError for a binary file."""
     if b"\0" in raw:
         raise RequestError("lint.not_text", path=printable(name))
     text = raw.decode("utf-8", "surrogateescape")
@@ -53,7 +53,7 @@ def script_text(raw: bytes, name: str) -> ScriptText:
 
 
 def script_lines(path: Path) -> tuple[str, ...]:
-    """Return the lines of the script in a regular file; none where it cannot be read."""
+    """Return the lines of the script in a regular file; none when it is unreadable."""
     try:
         return read_script(path).lines
     except RequestError:

@@ -1,1 +1,1 @@
-"""A team's own training program, read before it waits in a queue: what breaks or falsifies several processes."""
+"""Check a team's training program before it waits in a queue: code that breaks or falsifies several processes."""

@@ -1,4 +1,4 @@
-"""Rules about data: which samples a rank sees, what it writes, and where that lies."""
+"""Rules about data: which samples a rank reads, what it writes, and where the files are."""
 
 import ast
 import re
@@ -16,7 +16,7 @@ _DIVIDED = re.compile(
 )
 """Words of a program that may divide its data between ranks in another way."""
 _RANKED = re.compile(r"rank|world|shard|split|replica|worker|part|hash|local|env|host|node", re.I)
-"""Words with which a class or what it is given may tell ranks apart."""
+"""Words by which a class or its arguments may distinguish ranks."""
 _RANDOM = re.compile(r"rand|shuffle|sample|choice|permut|normal|uniform|bernoulli", re.I)
 _SHARDED = re.compile(
     r"FSDP|FullyShardedDataParallel|fully_shard|state_dict_type|distributed\.checkpoint|\bdcp\b|DTensor"
@@ -27,11 +27,11 @@ _HUB = re.compile(r"[A-Za-z0-9][\w.-]*(?:/[\w.-]+)?")
 _BUILDERS = frozenset({"csv", "json", "text", "parquet", "arrow", "imagefolder", "audiofolder", "webdataset", "pandas"})
 _SPEAKS = re.compile(r"rank", re.I)
 DEPTH = 4
-"""Callers of callers that are asked whether only one rank comes there."""
+"""Levels of callers that are checked for code of one rank only."""
 
 
 def check_data(program: TrainingProgram) -> None:
-    """Look for data that are not divided, epochs in one order, and files that every rank writes."""
+    """Report undivided data, epochs in the same order, and files that every rank writes."""
     if not program.wraps or program.framework:
         return
     complete = not program.strangers
@@ -49,7 +49,7 @@ def check_data(program: TrainingProgram) -> None:
 
 
 def _seeded(program: TrainingProgram) -> bool:
-    """Return whether all ranks draw the same random numbers: every seed is a number, and set in any case."""
+    """Return whether all ranks draw the same random numbers: every seed is a number and always set."""
     seeds = [
         call.args[0]
         for module in program.modules
@@ -79,7 +79,7 @@ def _no_sampler(program: TrainingProgram, module: Module, rule: str) -> None:
 
 
 def _same_stream(program: TrainingProgram, module: Module) -> None:
-    """An IterableDataset that speaks of no rank, and draws nothing by chance: every rank reads the same samples."""
+    """Report an IterableDataset without ranks and without random numbers: every rank reads the same samples."""
     for node in module.nodes:
         if not isinstance(node, ast.ClassDef) or not any(
             module.dotted(base).endswith("IterableDataset") and module.dotted(base).startswith("torch.")
@@ -106,7 +106,7 @@ def _given(call: ast.Call) -> list[ast.expr]:
 
 
 def _with_sampler(module: Module, call: ast.Call, shuffle: ast.expr) -> tuple[Edit, ...]:
-    """Return the lines that divide the data, where the data set has a name."""
+    """Return the lines that divide the data, if the data set has a name."""
     data = call.args[0] if call.args else keyword(call, "dataset")
     top = next((node for node in module.tree.body if isinstance(node, ast.ImportFrom) and node.lineno == node.end_lineno
                 and (node.module or "").startswith("torch") and node.lineno < call.lineno), None)  # fmt: skip
@@ -183,17 +183,17 @@ def _saves(program: TrainingProgram, module: Module) -> None:
 
 
 def text_or_name(value: ast.expr) -> bool:
-    """Return whether a file's name is plain enough to judge: the same text on every rank."""
+    """Return whether a file's name is simple enough to judge: the same text on every rank."""
     return not isinstance(value, ast.Call) or bool(value.args)
 
 
 def _deep_words(module: Module, value: ast.expr) -> str:
-    """Return the words of a value and of what its names are given."""
+    """Return the words of a value and of the values of its names."""
     words = [module.words(value)]
     for node in ast.walk(value):
         if isinstance(node, ast.Name):
             values = module.assigned(node.id)
-            # a name that comes from elsewhere may be another one on each rank
+            # a name from elsewhere may differ on each rank
             words += ["rank" if value is None and not _looped(module, node.id) else module.words(value) if value else ""
                       for value in values]  # fmt: skip
     return " ".join(words)
@@ -205,7 +205,7 @@ def _looped(module: Module, name: str) -> bool:
 
 
 def _on_one_rank(program: TrainingProgram, module: Module, node: ast.AST, depth: int) -> bool:
-    """Return whether it may be that only one rank comes to a line: unsure counts as yes."""
+    """Return whether possibly only one rank reaches a line; when unsure, True."""
     module.spend(1)
     if any(_unsure(module, test) for test in module.tests(node)):
         return True
@@ -221,12 +221,12 @@ def _on_one_rank(program: TrainingProgram, module: Module, node: ast.AST, depth:
 
 
 def _unsure(module: Module, test: ast.AST) -> bool:
-    """Return whether a test may hold on one rank only."""
+    """Return whether a test may be true on one rank only."""
     if RANK.search(module.words(test)):
         return True
     parts = test.values if isinstance(test, ast.BoolOp) else [test]
     if not all(isinstance(part, ast.Compare) for part in parts):
-        return True  # a variable that is true or false: nobody can say on which ranks
+        return True  # a Boolean variable: the ranks on which it is true are unknown
     if any(isinstance(part, ast.Compare) and _is_first(part) for part in parts):
         return True
     return any(
@@ -237,14 +237,14 @@ def _unsure(module: Module, test: ast.AST) -> bool:
 
 
 def _is_first(test: ast.Compare) -> bool:
-    """Return whether something with a name is compared with zero: `self.gpu == 0`, and not `step % 10 == 0`."""
+    """Return whether a named value is compared with zero: `self.gpu == 0`, but not `step % 10 == 0`."""
     other = test.comparators[0]
     named = isinstance(test.left, ast.Name | ast.Attribute | ast.Call | ast.Subscript)
     return named and isinstance(other, ast.Constant) and type(other.value) is int and other.value in (0, -1)
 
 
 def check_machine(program: TrainingProgram, situation: TrainingSituation) -> None:
-    """Look for files and downloads that the nodes of the cluster do not have."""
+    """Report files and downloads that the cluster's nodes cannot reach."""
     for module in program.modules:
         if situation.visible:
             for node in module.nodes:

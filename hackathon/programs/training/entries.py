@@ -1,4 +1,4 @@
-"""What a command starts in the end: Python files, directly, as modules, or by way of a shell script."""
+"""Find the Python files that a command starts: directly, as modules, or through a shell script."""
 
 import os
 import re
@@ -22,26 +22,26 @@ _PLAIN = frozenset(
 
 
 class OwnLauncher(NamedTuple):
-    """A launcher that makes a world of its own in each process that starts it."""
+    """A launcher that creates a separate world in each process that starts it."""
 
     name: str
     file: str
-    """The script that has it; empty for the command itself."""
+    """The script that contains it; empty for the command itself."""
     line: int
 
 
 class CommandStart(NamedTuple):
-    """What a command starts."""
+    """The programs that a command starts."""
 
     files: tuple[str, ...] = ()
     """Python files below the program's folder."""
     whole: bool = False
-    """Whether that is all that may train: no other program, no file that cannot be read."""
+    """Whether no other program may train: no unknown program, no unreadable file."""
     own_launcher: OwnLauncher | None = None
 
 
 def start_of(folder: Path, words: tuple[str, ...]) -> CommandStart:
-    """Return what a command starts, as far as it can be told from its words and the script that they name."""
+    """Return what a command starts, as far as its words and the script in it show that."""
     launch = launchers.launched(words)
     own = None
     if launch is not None:
@@ -59,7 +59,7 @@ def start_of(folder: Path, words: tuple[str, ...]) -> CommandStart:
 
 
 def python_file(folder: Path, start: launchers.Start) -> str:
-    """Return the file of `python FILE` or `python -m MODULE` below a folder; empty where it is not there."""
+    """Return the file of `python FILE` or `python -m MODULE` below a folder; empty when it does not exist."""
     if start.kind != "module":
         name = beneath(start.file)
         return name if name and inside(folder, name) else ""
@@ -68,7 +68,7 @@ def python_file(folder: Path, start: launchers.Start) -> str:
 
 
 def beneath(name: str) -> str:
-    """Return a path without `.` and doubled slashes; empty for one that may lead out of the folder, or is not known."""
+    """Return a path without `.` and doubled slashes; empty for one that may lead out of the folder, or is unknown."""
     if not _FIXED.fullmatch(name) or name.startswith("/") or ".." in name.split("/"):
         return ""
     return os.path.normpath(name)

@@ -1,4 +1,4 @@
-"""Rules about what ranks exchange: a curve of ranks that train each for itself, or do other work, is false."""
+"""Rules about exchanges between ranks: a scaling curve is false if ranks train separately or do other work."""
 
 import ast
 import re
@@ -11,7 +11,7 @@ _EXCHANGES = re.compile(
     r"|device_mesh|DeviceMesh|parallelize_module|[Pp]ipelin|reduce|broadcast|gather|scatter|all_to_all|\bsend\b|\brecv\b"
     r"|isend|irecv|coalesc|average|\bsync|comm|allreduce|allgather|hook|\brpc\b|\bhvd\b|horovod|nccl_ops|functional_collectives"
 )
-"""Words of a program that exchanges something between ranks, in any way: with one of them nothing is said."""
+"""Words of a program that exchanges data between ranks in any way: with one of them the rules are silent."""
 _OTHER_EXCHANGES = re.compile(
     r"FSDP|FullyShard|fully_shard|DistributedOptimizer|ZeroRedundancy|DTensor|all_reduce|allreduce|average|reduce_scatter"
     r"|all_gather|hook|\brpc\b|\bhvd\b|horovod|setattr|getattr"
@@ -23,7 +23,7 @@ _BOOKKEEPING = frozenset(
         "buffers", "named_buffers", "device",
     }
 )  # fmt: skip
-"""What is used of a wrapped model without passing anything through it."""
+"""Attributes of a wrapped model whose use passes nothing through it."""
 _BATCH = re.compile(r"batch|\bbs\b|bsz", re.I)
 _WORLD = re.compile(r"world|n_?procs?\b|num_?proc|n_?ranks?\b|num_?ranks|num_?workers_total|get_world_size", re.I)
 _PER_EPOCH = re.compile(
@@ -31,23 +31,23 @@ _PER_EPOCH = re.compile(
     r"|loss|acc\b|accuracy|correct|metric|(?:\b|_)time",
     re.I,
 )
-"""Words of a division that reckons steps or a mean over ranks, not a batch."""
+"""Words of a division that computes steps or a mean over ranks, not a batch."""
 
 _ALL = frozenset({"Exception", "BaseException", "RuntimeError"})
-"""Exceptions under which the failure of one rank's step comes."""
+"""Exceptions that a failed step of one rank may raise."""
 _NO_FAILURE = frozenset({"KeyboardInterrupt", "StopIteration", "SystemExit", "GeneratorExit"})
 """Exceptions by which people and iterators end a loop."""
 _TELLS = re.compile(
     r"(?i)\bprint\b|log|warn|format|traceback|str|repr|exc_info|empty_cache|zero_grad|append|write|time"
 )
-"""Calls of a handler that only tells of an exception, or tidies up after it."""
+"""Calls of a handler that only reports an exception, or cleans up after it."""
 
 DEPTH = 2
-"""Calls within each other that are followed from a `try`."""
+"""Nested calls that are followed from a `try`."""
 
 
 def check_exchange(program: TrainingProgram) -> None:
-    """Look for ranks that average nothing, that are told to be alone, or divide the batch."""
+    """Report ranks that average nothing, that are set up as single processes, or that divide the batch."""
     if program.framework or program.strangers or not program.joins:
         return
     torch = [(module, call) for module in program.modules for call, name in module.calls
@@ -73,7 +73,7 @@ def _is_number(node: ast.expr | None, value: int) -> bool:
 
 
 def _around_wrapper(module: Module) -> None:
-    """A model is wrapped, and only what is inside the wrapper is ever called: then nothing is averaged.
+    """Report a wrapped model of which only the inner model is called: its gradients are not averaged.
 
     `torch/csrc/distributed/c10d/reducer.cpp`: gradients are awaited only after the wrapper's own forward.
     """
@@ -100,7 +100,7 @@ def _around_wrapper(module: Module) -> None:
             if isinstance(call, ast.Call) and call.func is holder:
                 inner.append(call)
             elif not isinstance(call, ast.Attribute):
-                return  # it gets another name, under which anything may happen
+                return  # it gets another name, whose use is not followed
         elif node.lineno > begins or module.function(node) is not None:
             return
     if inner:
@@ -127,7 +127,7 @@ def _divided_batch(module: Module) -> None:
 
 
 def _swallowed(program: TrainingProgram, module: Module) -> None:
-    """The training stands in a `try` whose handler lets a rank go on, or end well, without the others."""
+    """Report a training in a `try` whose handler lets a rank go on, or succeed, without the others."""
     for node in module.nodes:
         if not isinstance(node, ast.Try):
             continue
@@ -140,7 +140,7 @@ def _swallowed(program: TrainingProgram, module: Module) -> None:
 
 
 def _trains(program: TrainingProgram, module: Module, node: ast.AST, depth: int) -> bool:
-    """Return whether a piece of a program computes gradients, itself or in functions that it calls by their names."""
+    """Return whether code computes gradients, itself or in functions that it calls by name."""
     for part in ast.walk(node):
         module.spend(1)
         if not isinstance(part, ast.Call):
@@ -156,9 +156,9 @@ def _trains(program: TrainingProgram, module: Module, node: ast.AST, depth: int)
 
 
 def _catches(handler: ast.ExceptHandler, *, everything: bool) -> bool:
-    """Return whether a handler catches what may fail on one rank only; `everything`: it must be all that may fail.
+    """Return whether a handler catches what may fail on one rank only; `everything`: it must catch all failures.
 
-    In a loop any exception makes a rank skip a step; around a loop a named one may be how the loop ends.
+    In a loop any exception makes a rank skip a step; around a loop a named one may be the loop's normal end.
     """
     names = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
     words = ["" if name is None else ast.unparse(name).rpartition(".")[2] for name in names]
@@ -166,7 +166,7 @@ def _catches(handler: ast.ExceptHandler, *, everything: bool) -> bool:
 
 
 def _ends(handler: ast.ExceptHandler) -> bool:
-    """Return whether a handler may end the program, or calls something that is not known to return."""
+    """Return whether a handler may end the program, or calls a function that may not return."""
     for node in ast.walk(handler):
         if isinstance(node, ast.Raise | ast.Return | ast.Break):
             return True

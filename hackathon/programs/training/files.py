@@ -1,4 +1,4 @@
-"""What the rules find in the files that a command starts: shell scripts and Python programs. Nothing is run."""
+"""Apply the rules to the files that a command starts: shell scripts and Python programs. Nothing is run."""
 
 import contextlib
 import os
@@ -28,7 +28,7 @@ _PORTED = frozenset({"torch", "tensorflow", "keras", "chainer"})
 
 
 def look_at_shell(folder: Path, name: str, situation: TrainingSituation) -> list[FileLook]:
-    """Return looks at a shell script and at the Python programs that it starts; nothing where it lies elsewhere."""
+    """Return the findings in a shell script and in the Python programs that it starts; none for outside files."""
     if not inside(folder, name):
         return []
     from hackathon.programs.training import shell_rules  # most commands start Python themselves
@@ -46,11 +46,11 @@ def look_at_shell(folder: Path, name: str, situation: TrainingSituation) -> list
 
 
 def look_at_program(folder: Path, entries: tuple[str, ...], situation: TrainingSituation) -> list[FileLook]:
-    """Return looks at a Python program: at the files that are started, and at its own modules that they import."""
+    """Return the findings in a Python program: in the started files and in their own imported modules."""
     if not entries or not all(inside(folder, entry) for entry in entries):
         return []
     program = TrainingProgram.read(folder, entries)
-    with contextlib.suppress(TooManyStepsError):  # nobody wrote that by hand: what was found so far is told
+    with contextlib.suppress(TooManyStepsError):  # a generated file: report the findings so far
         rank_rules.check_ranks(program, situation)
         data_rules.check_data(program)
         data_rules.check_machine(program, situation)
@@ -63,7 +63,7 @@ def look_at_program(folder: Path, entries: tuple[str, ...], situation: TrainingS
 
 
 def _alone(program: TrainingProgram, folder: Path, entry: str, situation: TrainingSituation) -> None:
-    """The program and all that it imports can be read, and nothing of it can reach another process."""
+    """Report a program that, with all its imports, cannot reach another process."""
     text = ProgramText.read(folder, entry)
     module = next((module for module in program.modules if module.name == entry), None)
     if text is None or module is None:
@@ -91,7 +91,7 @@ def _joined(
 
 
 def port_knows(folder: Path, entry: str) -> bool:
-    """Return whether `hackathon port` has changes to show for a program. Without libcst it says how to get that."""
+    """Return whether `hackathon port` has changes for a program. Without libcst it explains how to install that."""
     file = next(program_files(folder, entry))
     if not _PORTED.intersection(name.partition(".")[0] for _, name in imports(folder, file)):
         return False
@@ -109,9 +109,9 @@ def port_knows(folder: Path, entry: str) -> bool:
 def told_by_text(
     folder: Path, entry: str, rules: Collection[str], situation: TrainingSituation | None = None
 ) -> list[tuple[str, LintFinding]]:
-    """Return (file, finding) of what the text of a program shows, for these rules; nothing where it cannot be read.
+    """Return (file, finding) of these rules in a program's text; none when it is unreadable.
 
-    `folder` may belong to somebody else: files are parsed, and opened as `program_files` does.
+    `folder` may belong to another user: files are parsed, and opened like in `program_files`.
     """
     program = TrainingProgram.read(folder, (entry,))
     with contextlib.suppress(TooManyStepsError):

@@ -1,4 +1,4 @@
-"""Launchers in front of a program's own words: what remains when they are taken away."""
+"""Recognise launchers at the start of a command, and return the command without them."""
 
 import re
 import shlex
@@ -14,7 +14,7 @@ KEYS = {
     "torchrun": "torchrun", "mpirun": "mpirun", "mpiexec": "mpirun", "mpiexec.hydra": "mpirun", "srun": "srun",
     "accelerate": "torchrun", "deepspeed": "torchrun", "horovodrun": "horovodrun",
 }  # fmt: skip
-"""Launcher → the value of `launcher:` that starts the ranks in its place."""
+"""Launcher → the value of `launcher:` that replaces it."""
 _COUNTS = {
     "torchrun": "nnodes nproc_per_node nproc-per-node rdzv_backend rdzv-backend rdzv_endpoint rdzv-endpoint rdzv_id "
                 "rdzv-id rdzv_conf rdzv-conf max_restarts max-restarts node_rank node-rank master_addr master-addr "
@@ -26,7 +26,7 @@ _COUNTS = {
     "deepspeed": "num_gpus num_nodes hostfile H include i exclude e master_port master_addr",
     "horovodrun": "np H hosts hostfile hostfilename network-interface",
 }  # fmt: skip
-"""Options that only say how many ranks start, and where: the toolkit does that itself. Each takes a value."""
+"""Options for the number and location of ranks, which the toolkit sets itself. Each has a value."""
 _FLAGS = {
     "torchrun": "standalone use_env use-env",
     "mpirun": "allow-run-as-root oversubscribe bynode bycore",
@@ -36,11 +36,11 @@ _FLAGS = {
     "horovodrun": "gloo mpi verbose",
 }
 _MEETS = frozenset({"nnodes", "rdzv_endpoint", "rdzv-endpoint", "node_rank", "node-rank", "master_addr", "master-addr"})
-"""Options of torchrun with which agents on several nodes may meet,"""
+"""Options of torchrun by which agents on several nodes may meet, except with a value in `_HERE`."""
 _HERE = re.compile(r"0|1|1:1|(?:localhost|127\.0\.0\.1)(?::\d+)?")
-"""except with these values."""
+"""Values of these options that keep the agents on one node."""
 _TELLS = frozenset({"--version", "-V", "--help", "-h", "--check-build", "-cb"})
-"""Options with which a launcher tells something, and starts nothing."""
+"""Options with which a launcher prints information and starts nothing."""
 _SAME = {"mpiexec": "mpirun", "mpiexec.hydra": "mpirun"}
 
 
@@ -51,15 +51,15 @@ class Launched(NamedTuple):
     key: str
     """The value of `launcher:` to write instead."""
     rest: tuple[str, ...]
-    """The command without it; empty where an option does more than count ranks, or is unknown."""
+    """The command without it; empty when an option does more than count ranks, or is unknown."""
     program: tuple[str, ...]
-    """What it seems to start, for reading on; empty where nobody can say."""
+    """The program that it probably starts, for further checks; empty when unknown."""
     own_world: bool = False
-    """Whether each process that starts it surely makes a world of its own: nothing names others to meet."""
+    """Whether each process that starts it certainly creates a separate world: no option names others to meet."""
 
 
 def launched(words: Sequence[str]) -> Launched | None:
-    """Return what a command's launcher starts, or None for a command without one, or with one that only tells."""
+    """Return what a command's launcher starts, or None without a launcher or if it only prints information."""
     name, remaining = (words[0].rpartition("/")[2] if words else ""), list(words[1:])
     sure = True
     if _PYTHON.fullmatch(name):
@@ -104,13 +104,13 @@ def launched(words: Sequence[str]) -> Launched | None:
     elif not bare and remaining[0].endswith(".py") and kind in ("torchrun", "accelerate", "deepspeed"):
         remaining.insert(0, "python")
     inner = launched(remaining)
-    if inner is not None:  # mpirun torchrun …: people mean something by that
+    if inner is not None:  # mpirun torchrun … is deliberate
         return Launched(name, inner.key, (), inner.program)
     return Launched(name, KEYS[name], tuple(remaining) if sure else (), tuple(remaining), alone)
 
 
 def joined(words: Sequence[str]) -> str:
-    """Return words as a command that reads as they do; `{name}` stays a placeholder."""
+    """Return words as a command that is parsed the same; `{name}` stays a placeholder."""
     return " ".join(word if re.fullmatch(r"[\w@%+=:,./{}-]+", word) else shlex.quote(word) for word in words)
 
 
@@ -118,9 +118,9 @@ class Start(NamedTuple):
     """What a command starts."""
 
     kind: str
-    """`python`, `shell`, `file` (executed by itself) or nothing."""
+    """`python`, `shell`, `file` (executed by itself) or ""."""
     file: str
-    """As it stands there; of `python -m` the module's own file when there is one, else nothing."""
+    """The file as written; for `python -m` the module's file if it exists, else ""."""
 
 
 def started(words: Sequence[str]) -> Start:

@@ -1,4 +1,4 @@
-"""One Python file of a program as the rules look at it: what its names mean, and on what a line depends."""
+"""One Python file of a program for the rules: the meaning of its names, and the conditions of its lines."""
 
 import ast
 import re
@@ -10,16 +10,16 @@ from hackathon.programs.training.rules import FileLook
 from hackathon.runs.source.program_text import ProgramFile
 
 RANK = re.compile(r"rank|main|master|primary|chief|root|leader|zero|writer|proc|verbose|is_first", re.I)
-"""Words of conditions that may hold on one rank only: with one of them a line is not said to run on every rank."""
+"""Words of conditions that may be true on one rank only: such a line may not run on every rank."""
 STEPS = 3_000_000
-"""Looks at a file's nodes that are made: what people write needs a thousandth of that."""
+"""Limit on visits of a file's nodes; programs written by people need a thousandth of that."""
 _HOLDERS = frozenset({"self", "cls", "args", "opt", "opts", "cfg", "config", "hparams", "params", "flags", "FLAGS"})
-"""Names of what holds many things: a value given to one of them says nothing about the others."""
+"""Names of containers: assigning to one of their elements says nothing about the others."""
 Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 
 class TooManyStepsError(Exception):
-    """A file would keep the rules busy for ever."""
+    """A file would keep the rules busy forever."""
 
 
 class Module:
@@ -40,7 +40,7 @@ class Module:
 
     @cached_property
     def aliases(self) -> dict[str, str]:
-        """Name → what was imported under it, with its dots."""
+        """Name → the full name that was imported under it."""
         aliases: dict[str, str] = {}
         for node in self.nodes:
             if isinstance(node, ast.Import):
@@ -54,7 +54,7 @@ class Module:
 
     @cached_property
     def used_text(self) -> str:
-        """The text without imports, and the full names of those imports that are used: an import alone does nothing."""
+        """The text without imports, and the full names of the used imports: an import alone does nothing."""
         lines = list(self.look.lines)
         for node in self.nodes:
             if isinstance(node, ast.Import | ast.ImportFrom):
@@ -65,7 +65,7 @@ class Module:
         return "\n".join([*lines, *(full for name, full in self.aliases.items() if name in used)])
 
     def dotted(self, node: ast.AST | None) -> str:
-        """Return a name as it was imported: `mp.spawn` → `torch.multiprocessing.spawn`; empty for what has none."""
+        """Return a name as it was imported: `mp.spawn` → `torch.multiprocessing.spawn`; empty without one."""
         parts: list[str] = []
         while isinstance(node, ast.Attribute):
             parts.append(node.attr)
@@ -76,29 +76,29 @@ class Module:
 
     @cached_property
     def calls(self) -> list[tuple[ast.Call, str]]:
-        """Every call with the name of what is called."""
+        """Every call with the name of the called function."""
         return [(node, self.dotted(node.func)) for node in self.nodes if isinstance(node, ast.Call)]
 
     def above(self, node: ast.AST) -> Iterator[tuple[ast.AST, ast.AST]]:
-        """Yield (node, the one that holds it) upwards."""
+        """Yield (node, its parent) upwards."""
         while (holder := self.parents.get(node)) is not None:
             yield node, holder
             node = holder
 
     def spend(self, steps: int) -> None:
-        """Count looks at nodes. Raises TooManyStepsError when there were too many."""
+        """Count visits of nodes. Raises TooManyStepsError when there are too many."""
         self.left -= steps
         if self.left < 0:
             raise TooManyStepsError(self.name)
 
     def function(self, node: ast.AST) -> Function | None:
-        """Return the function in which a node stands."""
+        """Return the function that contains a node."""
         return next((up for _, up in self.above(node) if isinstance(up, Function)), None)
 
     def tests(self, node: ast.AST) -> Iterator[ast.AST]:
-        """Yield what decides whether a line is reached: tests around it, and earlier ones that leave its block.
+        """Yield the conditions of a line: tests around it, and earlier ones that leave its block.
 
-        `if __name__ == "__main__"` is none.
+        `if __name__ == "__main__"` does not count.
         """
         for below, up in self.above(node):
             if isinstance(up, ast.If | ast.While | ast.IfExp) and below is not up.test and not _main(up.test):
@@ -124,7 +124,7 @@ class Module:
                 yield from up.decorator_list
 
     def tried(self, node: ast.AST) -> bool:
-        """Return whether a line stands in a `try`."""
+        """Return whether a line is in a `try`."""
         return any(isinstance(up, ast.Try | ast.ExceptHandler) for _, up in self.above(node))
 
     def words(self, node: ast.AST) -> str:
@@ -141,7 +141,7 @@ class Module:
         return " ".join(parts)
 
     def assigned(self, name: str) -> list[ast.expr | None]:
-        """Return what a name is given anywhere in the file; None for what is no plain value (a parameter, a loop)."""
+        """Return the values of a name anywhere in the file; None if one is not a plain value (a parameter, a loop)."""
         if name in self._assigned:
             return self._assigned[name]
         values = self._assigned[name] = []
@@ -160,7 +160,7 @@ class Module:
         return values
 
     def replaced(self, node: ast.expr | ast.stmt, text: str) -> tuple[Edit, ...]:
-        """Return the edit that puts a text in the place of a node of one line; none for a longer node."""
+        """Return the edit that replaces a node within one line with a text; none for a longer node."""
         if node.lineno != node.end_lineno or node.end_col_offset is None or node.lineno > len(self.look.lines):
             return ()
         line = self.look.lines[node.lineno - 1].encode("utf-8", "replace")
@@ -168,7 +168,7 @@ class Module:
         return (Edit(node.lineno, (new.decode("utf-8", "replace"),)),)
 
     def source(self, node: ast.expr | ast.stmt) -> str:
-        """Return the text of a node of one line; empty for a longer one."""
+        """Return the text of a node within one line; empty for a longer one."""
         if node.lineno != node.end_lineno or node.lineno > len(self.look.lines):
             return ""
         line = self.look.lines[node.lineno - 1].encode("utf-8", "replace")
@@ -176,7 +176,7 @@ class Module:
 
     @cached_property
     def given(self) -> dict[str, list[ast.expr]]:
-        """Name of a variable or attribute → what it, or a part of it, is given anywhere in the file."""
+        """Name of a variable or attribute → values assigned to it, or to a part of it, anywhere in the file."""
         values: dict[str, list[ast.expr]] = {}
         for node in self.nodes:
             targets: list[ast.expr] = []
@@ -193,7 +193,7 @@ class Module:
         return values
 
     def _set(self, target: ast.expr) -> Iterator[str]:
-        """Yield the names that a target changes: of `data.x[i] = …` both `x` and `data`, but no module or settings."""
+        """Yield the names that an assignment changes: for `data.x[i] = …` `x` and `data`, but no module or settings."""
         waiting = [target]
         while waiting:
             expression = waiting.pop()
@@ -220,13 +220,13 @@ class Module:
 
     @property
     def has_os(self) -> bool:
-        """Whether `os` is there at the top of the file."""
+        """Whether the top of the file imports `os`."""
         return any(isinstance(statement, ast.Import) and any(a.name == "os" and not a.asname for a in statement.names)
                    for statement in self.tree.body)  # fmt: skip
 
 
 def text_value(node: ast.AST | None) -> str | None:
-    """Return a plain text that stands in the program, None for anything else."""
+    """Return a string literal's value, None for other nodes."""
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
 
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from hackathon.jobs.installed import InstalledPackages
 
 STANDARD = sys.stdlib_module_names | {"asynchat", "asyncore", "cgi", "crypt", "distutils", "imp", "pipes", "smtpd"}
-"""Modules of Python itself, of older versions too: the job's may be one."""
+"""Modules of Python itself, including older versions that the job may use."""
 PROJECTS = {
     **dict.fromkeys(
         ("torch", "torchvision", "torchaudio", "numpy", "scipy", "pandas", "matplotlib", "tqdm", "h5py", "chainer",
@@ -24,13 +24,13 @@ PROJECTS = {
     "MeCab": "mecab-python3", "hydra": "hydra-core", "sentence_transformers": "sentence-transformers",
     "torch_geometric": "torch-geometric",
 }  # fmt: skip
-"""Module → what pip calls it (None: the same). Of others nobody guesses: a like name may be somebody else's package."""
+"""Module → its pip name (None: the same). Others are not guessed: a similar name may be another package."""
 
 
 def check_packages(program: TrainingProgram, packages: "InstalledPackages") -> None:
-    """Tell of each module that is imported outside any `try`, `if` or function and lies nowhere.
+    """Report each module that is imported outside any `try`, `if` or function and is not installed.
 
-    Nothing for a program that changes where Python looks.
+    Programs that change Python's search path are not checked.
     """
     if "sys.path" in program.text or "site.addsitedir" in program.text:
         return

@@ -1,4 +1,4 @@
-"""A whole program as the rules look at it: its files, and what it trains with."""
+"""A complete program for the rules: its files, and the packages it trains with."""
 
 import ast
 import re
@@ -20,31 +20,31 @@ FRAMEWORKS = frozenset(
         "ffcv", "torchdata",
     }
 )  # fmt: skip
-"""Packages that divide data, choose devices or save by themselves: the rules for these say nothing then."""
+"""Packages that divide data, choose devices or save by themselves: the rules about these are silent then."""
 HARMLESS = LONE_PACKAGES | AIDS | {"horovod", "mpi4py", "hydra", "torch_optimizer", "apex"}
 """Packages that do not."""
 DEPTH = 3
-"""Calls within each other that are followed from a line to what decides about it."""
+"""Nested calls that are followed from a line to its conditions."""
 _ASKS = re.compile("|".join(("environ|getenv|launch|elastic|torchrun|spawn|RANK|OMPI", *TASK_VARIABLES)))
-"""Words of a test that asks how the program was started."""
+"""Words of a test that depends on how the program was started."""
 _NUMBER = re.compile(r"world|size|n_?procs|gpus|count", re.I)
-"""Names that say how many ranks there are: a test of these asks something else."""
+"""Names of the number of ranks, which such a test does not concern."""
 
 
 @dataclass(frozen=True)
 class TrainingProgram:
-    """The files of a program that Python can parse, and what else is known of it."""
+    """The parsable files of a program, with further facts about it."""
 
     folder: Path
     modules: tuple[Module, ...]
     strangers: frozenset[str]
-    """Packages and files of which nobody here knows what they do."""
+    """Packages and files with unknown behaviour."""
     broken: tuple[FileLook, ...]
-    """Files that cannot be parsed, with a note of it."""
+    """Files that cannot be parsed, with a finding."""
 
     @classmethod
     def read(cls, folder: Path, entries: tuple[str, ...]) -> "TrainingProgram":
-        """Read the files that are started and their own modules."""
+        """Read the started files and their own modules."""
         modules, broken, strangers = [], [], set()
         for file in program_files(folder, *entries):
             if is_runtime(file.name):
@@ -67,7 +67,7 @@ class TrainingProgram:
 
     @cached_property
     def used_text(self) -> str:
-        """All of it without imports, but with the full names of what is used of them."""
+        """All of it without imports, but with the full names of the used ones."""
         return "\n".join(module.used_text for module in self.modules)
 
     def called(self, *names: str) -> bool:
@@ -111,9 +111,9 @@ class TrainingProgram:
         return callers
 
     def fallback(self, module: Module, node: ast.AST, depth: int = DEPTH) -> bool:
-        """Return whether a line is reached only where something asks how the program was started, or has failed.
+        """Return whether a line is reached only after a test of how the program was started, or after a failure.
 
-        Such a line may be for a start without a launcher. All that leads to its function has to be like that.
+        Such a line may be for a start without a launcher. All calls of its function must be of this kind.
         """
         module.spend(1)
         if any(self._asks(module, test) for test in module.tests(node)):
@@ -131,7 +131,7 @@ class TrainingProgram:
 
     @cached_property
     def _known(self) -> dict[tuple[ast.AST, int], bool]:
-        """Function and depth → whether all that leads to it is a fallback."""
+        """Function and depth → whether all calls of it are such fallbacks."""
         return {}
 
     def _asks(self, module: Module, test: ast.AST) -> bool:
@@ -148,7 +148,7 @@ class TrainingProgram:
 
     @cached_property
     def uses(self) -> dict[str, list[tuple[Module, ast.AST]]]:
-        """Name → where a function or method of that name is called or passed on."""
+        """Name → calls of a function or method of that name, and uses as an argument."""
         uses: dict[str, list[tuple[Module, ast.AST]]] = {}
         for module in self.modules:
             for node in module.nodes:

@@ -1,4 +1,4 @@
-"""Rules about ranks: who starts them, where they meet, and which GPU each takes."""
+"""Rules about ranks: who starts them, where they meet, and which GPU each one uses."""
 
 import ast
 import re
@@ -16,11 +16,11 @@ _HERE = re.compile(r"tcp://(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\]):?\d*/?"
 _COUNTS = re.compile(r"[\s\w]*(?:device_count|world_size|n_?gpus?|num_gpus|nprocs|is_available)[\s\w]*")
 _AWARE = re.compile(r"local_?rank|device_count|CUDA_VISIBLE_DEVICES", re.I)
 DEPTH = 3
-"""Calls within each other that are followed from a function that ranks are started with."""
+"""Nested calls that are followed from a function that starts in each rank."""
 
 
 def check_ranks(program: TrainingProgram, situation: TrainingSituation) -> None:
-    """Look for ranks that the program starts, addresses that it sets, and GPUs that it chooses."""
+    """Report ranks that the program starts, addresses that it sets, and GPUs that it chooses."""
     if not program.joins:
         return
     for module in program.modules:
@@ -52,7 +52,7 @@ def _spawns(program: TrainingProgram, module: Module) -> None:
 
 
 def _joins(program: TrainingProgram, function: str, depth: int) -> bool:
-    """Return whether a function joins a process group, itself or by what it calls."""
+    """Return whether a function joins a process group, itself or in its calls."""
     for module, node in program.functions.get(function, ()):
         for call in ast.walk(node):
             module.spend(1)
@@ -111,7 +111,7 @@ def _environment(module: Module, node: ast.AST) -> tuple[str | None, ast.expr | 
 
 
 def _one_gpu(module: Module, situation: TrainingSituation) -> None:
-    """Every rank computes on the first GPU: nothing in the program speaks of a local rank."""
+    """Report ranks that all compute on the first GPU: the program has no local rank."""
     for call, name in module.calls:
         last = name.rpartition(".")[2]
         if last not in ("device", "to", "cuda", "set_device") or not call.args:
@@ -134,12 +134,12 @@ def _one_gpu(module: Module, situation: TrainingSituation) -> None:
 
 
 def _choices(value: ast.expr) -> list[ast.expr]:
-    """Return the values that `a if test else b` may have."""
+    """Return the possible values of `a if test else b`."""
     return [value.body, value.orelse] if isinstance(value, ast.IfExp) else [value]
 
 
 def _global_rank(module: Module, situation: TrainingSituation) -> None:
-    """A rank takes the GPU with its number in the whole job: from the second node on there is none."""
+    """Report a rank that takes the GPU with its number in the whole job, which the second node does not have."""
     if situation.nodes == 1:
         return
     for call, name in module.calls:

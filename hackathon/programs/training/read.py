@@ -1,6 +1,6 @@
-"""Read a project's own program: its command, the script that this starts, and the program itself. Nothing is run.
+"""Check a project's own program: its command, the script in it, and the program itself. Nothing is run.
 
-Here the command is read. `files`, which reads what it starts, is imported only where that is a file of the project.
+This module checks the command. `files`, which checks the started files, is imported only when they are the project's.
 """
 
 import os
@@ -21,10 +21,9 @@ COMMAND_FILE = "project.yaml"
 
 
 def read_project(folder: Path, command: str, situation: TrainingSituation) -> list[tuple[LintReport, Sequence[str]]]:
-    """Return a report and the lines of every file of a project's program that has findings, the command's first.
+    """Return a report and the lines of every file of a project's program with findings, the command's first.
 
-    `command` is that of project.yaml, with its placeholders. A text that is not a command has no findings: others say
-    what is wrong with it.
+    `command`: that of project.yaml, with its placeholders. An invalid command has no findings: other checks report it.
     """
     try:
         words = shlex.split(command)
@@ -33,7 +32,7 @@ def read_project(folder: Path, command: str, situation: TrainingSituation) -> li
     look = FileLook(COMMAND_FILE, "command", script_lines(folder / COMMAND_FILE))
     looks = [look, *_from_command(folder, words, look, replace(situation, words=tuple(words)))]
     for look in looks:
-        if situation.processes == 1:  # what is wrong for several processes may be right for one
+        if situation.processes == 1:  # errors with several processes may be right with one
             look.findings = [f if f.effect == "refused" else replace(f, severity="warning") for f in look.findings]
         look.findings.sort(key=lambda finding: (finding.line, finding.severity))
     return [(LintReport(look.path, look.dialect, tuple(look.findings)), look.lines) for look in looks if look.findings]
@@ -89,26 +88,26 @@ def _executed(folder: Path, name: str, look: FileLook, line: int, situation: Tra
 
 
 def _looks(folder: Path, kind: str, name: str, situation: TrainingSituation) -> list[FileLook]:
-    """Return looks at a file and at what it starts or imports."""
+    """Return the findings in a file and in those that it starts or imports."""
     from hackathon.programs.training.files import look_at_program, look_at_shell
 
     return look_at_shell(folder, name, situation) if kind == "shell" else look_at_program(folder, (name,), situation)
 
 
 def _near(folder: Path, name: str) -> str:
-    """Return the file beside a missing one whose name is like it."""
+    """Return the file next to a missing one with a similar name."""
     parent = folder / os.path.dirname(name)  # noqa: PTH120 — a text, not a path
     ending = os.path.splitext(name)[1]  # noqa: PTH122
     try:
         names = sorted(path.name for path in parent.iterdir() if path.suffix == ending and path.is_file())[:1000]
-    except (OSError, ValueError):  # ValueError: a name with a zero byte
+    except (OSError, ValueError):  # ValueError: a name with a null byte
         return ""
     like = nearest(os.path.basename(name), names)  # noqa: PTH119
     return os.path.join(os.path.dirname(name), like) if like else ""  # noqa: PTH118, PTH120
 
 
 def _command_line(look: FileLook, line: int, words: Sequence[str], better: Sequence[str]) -> tuple[Edit, ...]:
-    """Return the edit of `command:` in the project's file, where all of the command stands in that line."""
+    """Return the edit of `command:` in the project's file, if the complete command is in that line."""
     if not better or line > len(look.lines):
         return ()
     match = re.fullmatch(r"(command\s*:\s*)([^#&*!|>{\[%@`\s][^#]*)", look.lines[line - 1])

@@ -1,4 +1,4 @@
-"""The rules by which a training program is read, and what they found in it."""
+"""The rules about training programs, and the findings in one file."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -50,12 +50,12 @@ RULES: dict[str, LintRule] = {
 
 
 MOST = 50
-"""Findings of one rule in a file that are told: the others are of the same kind."""
+"""Reported findings of one rule in a file: further ones are of the same kind."""
 
 
 @dataclass
 class FileLook:
-    """A file as it is read: its lines, and what the rules have found so far."""
+    """A file with its lines and the findings so far."""
 
     path: str
     dialect: str
@@ -71,7 +71,7 @@ class FileLook:
         severity: "Severity | None" = None,
         **values: object,
     ) -> None:
-        """Add a finding; `edits` are the changed lines, given only where the change is sure."""
+        """Add a finding; `edits`: the changed lines, only for a safe change."""
         same = [finding.line for finding in self.findings if finding.rule == rule]
         if line in same or len(same) >= MOST:
             return

@@ -1,4 +1,4 @@
-"""Whether each rank has a part of the data of its own, divided by hand: by an index, a slice, or a file's name."""
+"""Detect data that is divided between ranks by hand: by an index, a slice, or a file's name."""
 
 import ast
 import re
@@ -10,24 +10,24 @@ from hackathon.programs.training.module import Module, text_value
 from hackathon.programs.training.program import TrainingProgram
 
 Share = Literal["own", "unsure", "same"]
-"""What a rank has: a part of its own, nobody can say, or nothing that tells ranks apart."""
+"""A rank's data: a part of its own, unknown, or the same for all."""
 _RANK = re.compile(r"rank|proc(?:ess)?_?(?:id|index)|shard", re.I)
 _PLACES = frozenset({"to", "cuda", "device", "set_device", "print"})
-"""Calls in which a rank is a GPU."""
+"""Calls whose argument is a device, not data."""
 _NO_DATA = frozenset({"device", "download", "generator", "map_location", "verbose", "desc"})
-"""Keywords of which a rank divides nothing."""
+"""Keyword arguments that do not divide data."""
 _FOLDERS = frozenset({"ImageFolder", "DatasetFolder"})
-"""Data sets of torchvision with what their folder holds; the others have the same samples in every folder."""
+"""Data sets of torchvision whose content depends on the folder; others have the same samples in any folder."""
 STEPS = 8
-"""Names and functions within each other that are followed to where data come from,"""
+"""Nested names and functions that are followed to the origin of data."""
 INDEX_STEPS = 3
-"""names that are followed to where an index comes from,"""
+"""Nested names that are followed to the origin of an index."""
 MOST = 500
-"""and the values that wait to be looked at: with more of them nobody can say."""
+"""Values waiting to be checked: with more of them the result is "unsure"."""
 
 
 def share_of(program: TrainingProgram, module: Module, data: ast.expr | None) -> Share:
-    """Return what the names that lead to a data set say."""
+    """Return the share of a data set, by the names that lead to it."""
     waiting: deque[tuple[Module, ast.AST, int]] = deque([(module, data, 0)] if data is not None else [])
     visited: set[object] = set()
     share: Share = "same"
@@ -53,7 +53,7 @@ def share_of(program: TrainingProgram, module: Module, data: ast.expr | None) ->
 
 
 def _inside(module: Module, node: ast.AST) -> Iterator[ast.AST]:
-    """Yield a node and what is inside it, without what only says on which GPU something lies."""
+    """Yield a node and its children, except those that only choose a GPU."""
     waiting = [node]
     while waiting:
         inner = waiting.pop()
@@ -66,7 +66,7 @@ def _inside(module: Module, node: ast.AST) -> Iterator[ast.AST]:
 
 
 def _data_of(module: Module, call: ast.Call) -> list[ast.expr]:
-    """Return the arguments of a call by which its data may be other ones."""
+    """Return the arguments of a call that affect its data."""
     name = module.dotted(call.func)
     last = name.rpartition(".")[2]
     if last in _PLACES or (name.startswith("torchvision.datasets.") and last not in _FOLDERS):
@@ -75,7 +75,7 @@ def _data_of(module: Module, call: ast.Call) -> list[ast.expr]:
 
 
 def _divides(program: TrainingProgram, module: Module, node: ast.AST) -> bool:
-    """Return whether an expression picks by a rank: `x[rank * n:]`, `parts[rank]`, `f"part-{rank}.npz"`."""
+    """Return whether an expression selects by a rank: `x[rank * n:]`, `parts[rank]`, `f"part-{rank}.npz"`."""
     if isinstance(node, ast.Subscript):
         return module.dotted(node.value) != "os.environ" and _ranked(program, module, node.slice)
     if isinstance(node, ast.JoinedStr):
@@ -95,7 +95,7 @@ def _divides(program: TrainingProgram, module: Module, node: ast.AST) -> bool:
 
 
 def _names(module: Module, node: ast.AST) -> str:
-    """Return the names in an expression: a text, such as a column called rank, is none."""
+    """Return the names in an expression; strings, such as a column called rank, do not count."""
     return " ".join(
         inner.id if isinstance(inner, ast.Name) else inner.attr
         for inner in _inside(module, node) if isinstance(inner, ast.Name | ast.Attribute)
@@ -103,7 +103,7 @@ def _names(module: Module, node: ast.AST) -> str:
 
 
 def _ranked(program: TrainingProgram, module: Module, value: ast.AST) -> bool:
-    """Return whether a value depends on the rank, by its names or by what these are given: unsure counts as yes."""
+    """Return whether a value depends on the rank, by its names or their values; when unsure, True."""
     if _RANK.search(_names(module, value)):
         return True
     waiting: deque[tuple[Module, ast.AST, int]] = deque([(module, value, 0)])
@@ -123,9 +123,9 @@ def _ranked(program: TrainingProgram, module: Module, value: ast.AST) -> bool:
 def _values(
     program: TrainingProgram, module: Module, node: ast.Name | ast.Attribute, visited: set[object]
 ) -> list[tuple[Module, ast.expr]]:
-    """Return what a name is given anywhere in its file: by `=`, by a loop, or as a parameter; nothing the second time.
+    """Return the values of a name anywhere in its file: by `=`, by a loop, or as a parameter; none the second time.
 
-    `visited`: the names that were asked for, which grows.
+    `visited`: the names so far; grows with each call.
     """
     name = node.id if isinstance(node, ast.Name) else node.attr
     values = [(module, value) for value in module.given.get(name, ())]
@@ -145,7 +145,7 @@ def _values(
 
 
 def _made_by(program: TrainingProgram, module: Module, call: ast.Call) -> Iterator[tuple[Module, ast.AST]]:
-    """Yield what a function of the program returns, or the class that is made."""
+    """Yield the return values of a function of the program, or the class of a created object."""
     name = module.dotted(call.func).rpartition(".")[2]
     for other, function in program.functions.get(name, ()):
         for node in ast.walk(function):

@@ -28,22 +28,22 @@ _ENDS = re.compile(
 
 
 class ScriptCommand(NamedTuple):
-    """A command of a script without the variables that it sets."""
+    """A command of a script without its variable assignments."""
 
     command: Command
     sets: tuple[tuple[str, str], ...]
     words: tuple[str, ...]
     sure: bool
-    """Whether it runs in any case: it stands in no `if`, loop, function or bracket."""
+    """Whether it always runs: it is in no `if`, loop, function or bracket."""
 
     @property
     def line(self) -> int:
-        """Where it stands."""
+        """Its line."""
         return self.command.line
 
 
 def script_commands(lines: Sequence[str]) -> Iterator[ScriptCommand]:
-    """Yield the commands of a script in their order."""
+    """Yield the commands of a script in order."""
     script = scan(tuple(lines))
     choices = set(_chosen(lines, script.outside))
     for command in script.commands:
@@ -52,7 +52,7 @@ def script_commands(lines: Sequence[str]) -> Iterator[ScriptCommand]:
 
 
 def check_shell(look: FileLook, situation: TrainingSituation) -> list[str]:
-    """Look through a script; return the Python files that it starts, as they stand there."""
+    """Check a script; return the Python files that it starts, as written there."""
     programs, moves = [], False
     for command, sets, words, sure in script_commands(look.lines):
         moves |= command.words[:1] == ("cd",)
@@ -123,7 +123,7 @@ def _launch(look: FileLook, command: Command, words: tuple[str, ...]) -> None:
 
 
 def _chosen(lines: Sequence[str], outside: frozenset[int]) -> Iterator[int]:
-    """Yield the lines that may never run: inside `if` and `case`, and behind a way out for what a launcher started."""
+    """Yield the lines that may never run: inside `if` and `case`, and after an exit for ranks of a launcher."""
     depth, begin, gone = 0, 1, False
     for number, line in enumerate(lines, 1):
         if number in outside or len(line) > LONGEST:
@@ -140,7 +140,7 @@ def _chosen(lines: Sequence[str], outside: frozenset[int]) -> Iterator[int]:
 
 
 def _leaves(block: Sequence[str]) -> bool:
-    """Return whether a script ends in a block that asks for the rank, where it may be that there is one."""
+    """Return whether a script ends in a block that tests the rank, if there may be one."""
     text = "\n".join(block)
     unset = _UNSET.search(text) and not re.search(r"\b(?:else|elif)\b|\|\|", text)
     return bool(_ASKS.search(text) and _ENDS.search(text)) and not unset

@@ -1,4 +1,4 @@
-"""Where and how large a program is to run, as far as it is known when it is read."""
+"""Where and with how many processes a program will run, as far as known."""
 
 import re
 from dataclasses import dataclass
@@ -10,22 +10,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TrainingSituation:
-    """None: not known."""
+    """None: unknown."""
 
     processes: int | None = None
-    """Ranks that somebody asked for."""
+    """Requested ranks."""
     nodes: int | None = None
     per_node: int | None = None
-    """Ranks on a node."""
+    """Ranks per node."""
     cluster: str = ""
     visible: tuple[str, ...] = ()
-    """Folders that the cluster's nodes see, where the profile says so."""
+    """Folders that the cluster's nodes see, if the profile lists them."""
     offline: bool = False
     """The nodes have no Internet access."""
     launcher: str | None = None
-    """What starts the ranks."""
+    """The launcher of the ranks."""
     launcher_given: bool = False
-    """The project says what starts the ranks."""
+    """The project names the launcher."""
     gpus: bool | None = None
     """The nodes have GPUs."""
     own_gpus: bool = False
@@ -33,7 +33,7 @@ class TrainingSituation:
     words: tuple[str, ...] = ()
     """Words of the project's command."""
     packages: "InstalledPackages | None" = None
-    """What the job's Python can import."""
+    """Packages that the job's Python can import."""
 
     def hides(self, text: str) -> bool:
         """Return whether a text is a path in a home directory that the nodes do not see."""
@@ -42,9 +42,9 @@ class TrainingSituation:
         )
 
     def meets(self, name: str) -> bool:
-        """Return whether all ranks meet though a program sets one of these variables to a fixed value.
+        """Return whether all ranks meet although a program sets one of these variables to a fixed value.
 
-        On one node they meet at any address of it; under torchrun nobody listens at another port.
+        On one node every address of it works; under torchrun no rank listens at another port.
         """
         if name == "MASTER_PORT":
             return self.launcher not in (None, "torchrun")

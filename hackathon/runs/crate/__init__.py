@@ -1,1 +1,1 @@
-"""Crates of runs as they are read and fetched."""
+"""Read and download crates of runs."""

@@ -1,7 +1,7 @@
-"""Read the crate of a run: an RO-Crate (zip or folder) that a site offers, and that nobody here needs to trust.
+"""Read the crate of a run: an RO-Crate (zip or folder) from a site, which may be malicious.
 
-Nothing is unpacked onto the disk: names are checked, files are read into memory within limits, and only those that the
-crate's own list names.
+Nothing is unpacked to the disk: names are checked, and files are read into memory within limits, only those in the
+crate's own list.
 """
 
 import functools
@@ -30,34 +30,34 @@ if TYPE_CHECKING:
 
 METADATA = "ro-crate-metadata.json"
 LIST = "hackathon.json"
-"""What is in a crate: hashes of its files, what masking changed, what was left out."""
+"""Lists the crate's content: hashes of its files, changes by masking, files left out."""
 RESULT = "result.json"
 """State, times and final numbers of the run."""
 SCHEMA_VERSION = 1
 ARCHIVE_LIMIT = 200_000_000
 """Bytes of a zip file."""
 TOTAL_LIMIT = 120_000_000
-"""Bytes of all files of a crate together, unpacked."""
+"""Bytes of all files of a crate, unpacked."""
 ENTRIES_LIMIT = 20_000
 _LONGEST_NAME = 1000
 
 
 @dataclass(frozen=True)
 class Crate:
-    """One crate as it was read: its files in memory, and the list of them."""
+    """A crate: its files in memory, and their list."""
 
     path: Path
     digest: str
-    """SHA-256 of the zip file; of names and hashes when it is a folder."""
+    """SHA-256 of the zip file; for a folder, of names and hashes."""
     listed: Mapping[str, Any]
     files: Mapping[str, bytes]
     """Name inside the crate → content."""
     changed: tuple[str, ...] = ()
-    """Files whose content is not the listed one: somebody edited the crate."""
+    """Files whose content differs from the list: somebody edited the crate."""
 
     @property
     def run(self) -> str:
-        """The id of the run that it was made of."""
+        """The id of the run in the crate."""
         return str(self.listed.get("run") or self.path.name)
 
     def record(self, name: str) -> dict[str, Any]:
@@ -71,9 +71,9 @@ class Crate:
         return value
 
     def request(self) -> "Request":
-        """Return the request as it was recorded and masked.
+        """Return the recorded and masked request.
 
-        Raises RequestError when it lacks a field, or one has a value that no toolkit would have written.
+        Raises RequestError when a field is missing or has a value that no toolkit would have written.
         """
         from hackathon.jobs.request import Request
         from hackathon.jobs.validate_record import wrong_field
@@ -98,7 +98,7 @@ class Crate:
 
     @functools.cached_property
     def recorded(self) -> RunRecord:
-        """The record of the run, as the crate has it."""
+        """The record of the run in the crate."""
         return read_record(
             Path(self.run),
             lambda name: self.record(name) if name in self.files else None,
@@ -107,12 +107,12 @@ class Crate:
 
     @property
     def about_source(self) -> dict[str, Any]:
-        """What the list says of the source: complete, digest, digest_as_run, masked, left_out, altered."""
+        """What the list says about the source: complete, digest, digest_as_run, masked, left_out, altered."""
         about = self.listed.get("source")
         return about if isinstance(about, dict) else {}
 
     def source(self) -> snapshot.Source:
-        """Return the program as the crate has it. Raises RequestError when it was published without it."""
+        """Return the program in the crate. Raises RequestError when it was published without one."""
         about = self.about_source
         if about.get("complete") is not True:
             left_out = [str(name) for name in _list(about.get("left_out"))]
@@ -143,7 +143,7 @@ class Crate:
 
 
 def is_crate(text: str) -> bool:
-    """Return whether a word of a command line means a crate: a file, an address, or a folder with its metadata."""
+    """Return whether a command-line word is a crate: a file, an address, or a folder with its metadata."""
     if text.startswith(("http://", "https://")) or text.endswith(".zip"):
         return True
     path = Path(text)
@@ -151,9 +151,9 @@ def is_crate(text: str) -> bool:
 
 
 def read_crate(text: str) -> Crate:
-    """Return the crate at a path (zip or folder), whole and within limits.
+    """Return the complete crate at a path (zip or folder).
 
-    Raises RequestError that names what is wrong: no such file, no zip, too big, names that lead outside, links, no or
+    Raises RequestError with the reason: no such file, not a zip, too big, names that lead outside, links, missing or
     another program's metadata, missing files.
     """
     if text.startswith(("http://", "https://")):
@@ -197,7 +197,7 @@ def read_inside(folder: GuardedFolder, name: str) -> tuple[bytes, bool]:
 
 
 class _Folder:
-    """A crate that somebody unpacked."""
+    """An unpacked crate."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -230,7 +230,7 @@ class _Folder:
 
 
 class _Archive(_Folder):
-    """A zip file; all of it may lie in one folder, as some programs pack it."""
+    """A zip file. All files may lie in one folder, as some programs pack them."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
@@ -273,7 +273,7 @@ class _Archive(_Folder):
     def read(self, name: str) -> bytes:
         entry = self._entries[self._top + name]
         try:
-            # the sizes in the archive may lie: what comes out is counted
+            # the sizes in the archive may be wrong, so count the unpacked bytes
             with self._zip.open(entry) as stream:
                 content = stream.read(SIZE_LIMIT + 1)
         except (*ARCHIVE_ERRORS, OSError) as error:
@@ -287,7 +287,7 @@ class _Archive(_Folder):
 
 
 def _check_metadata(crate: _Folder) -> None:
-    """Raise RequestError unless this is an RO-Crate, and one that this toolkit wrote."""
+    """Raise RequestError unless this is an RO-Crate written by this toolkit."""
     if not crate.has(METADATA):
         raise RequestError("crate.no_crate", path=crate.path)
     graph = _json(crate, METADATA).get("@graph")
@@ -301,7 +301,7 @@ def _check_metadata(crate: _Folder) -> None:
 
 
 def _profile(entity: Mapping[str, Any]) -> str:
-    """Return what an entity says that it conforms to, as a text for a person."""
+    """Return what an entity conforms to, as text."""
     value = entity.get("conformsTo")
     profiles = [
         reference.get("@id")
@@ -327,13 +327,13 @@ def _safe(name: str, path: Path) -> str:
     outside = not {"", ".", ".."}.isdisjoint(parts) or name[1:2] == ":" or len(name) > _LONGEST_NAME
     if outside or any(letter in name for letter in "\\\0\n\r"):
         raise RequestError("crate.outside", path=path, file=printable(name[:200]))
-    if ".git" in map(str.casefold, parts):  # its settings name programs, which an editor or a prompt starts
+    if ".git" in map(str.casefold, parts):  # git's settings name programs, which an editor or a prompt starts
         raise RequestError("crate.repository", path=path, file=printable(name))
     return name
 
 
 def _stays_inside(name: str, target: str) -> bool:
-    """Return whether a link leads to a place inside; `..` only at its beginning, where no other link is crossed."""
+    """Return whether a link stays inside; `..` is allowed only at its beginning, where it crosses no other link."""
     path = os.path.normpath(os.path.join(os.path.dirname(name), target))  # noqa: PTH118, PTH120
     inner = target.lstrip("./").split("/")
     return (

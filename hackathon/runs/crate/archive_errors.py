@@ -1,4 +1,4 @@
-"""What an archive of somebody else may raise while it is read: zipfile and tarfile let out what is below them."""
+"""Errors of reading a foreign archive: zipfile and tarfile let errors of lower libraries through."""
 
 import struct
 import tarfile
@@ -7,11 +7,11 @@ import zlib
 
 try:
     from lzma import LZMAError
-except ImportError:  # this Python was built without it, and says so with a NotImplementedError or a RuntimeError
+except ImportError:  # a Python built without it raises NotImplementedError or RuntimeError
     LZMAError = zlib.error  # type: ignore[misc, assignment]
 
 ARCHIVE_ERRORS = (
     zipfile.BadZipFile, tarfile.TarError, zlib.error, LZMAError, EOFError, NotImplementedError, RuntimeError,
     ValueError, OverflowError, struct.error,
 )  # fmt: skip
-"""Without OSError, which may also be of the disk that is written to."""
+"""Without OSError, which may also concern the disk that is written to."""

@@ -1,4 +1,4 @@
-"""Fetch a file by HTTP(S) or from a path: what a cut connection left is gone on with, and the whole is hashed."""
+"""Fetch a file by HTTP(S) or from a path: continue after an interruption, and hash the complete file."""
 
 import contextlib
 import hashlib
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
 
 BLOCK = 1 << 20
 ATTEMPTS = 4
-"""Connections that are tried one after the other as long as each brings something."""
+"""Connections that are tried one after another, as long as each one transfers some bytes."""
 Progress = Callable[[int, int | None], None]
-"""Told how many bytes are there, and of how many where that is known."""
+"""Called with the bytes present and the total, None when unknown."""
 
 
 def download(url: str, partial: Path, progress: Progress) -> str:
-    """Bring a file's bytes into `partial` and return their SHA-256.
+    """Download a file into `partial` and return its SHA-256.
 
-    What is in `partial` already is kept where the server can send the rest (RFC 9110, section 14). Proxies are those of
-    the environment (http_proxy, https_proxy, no_proxy). Raises RequestError: no such file, no permission;
-    UnavailableError: the server does not answer, the connection was cut again and again, the disk is full.
+    Bytes that are in `partial` already are reused if the server can send the rest (RFC 9110, section 14). Proxies come
+    from the environment (http_proxy, https_proxy, no_proxy). Raises RequestError (no such file, no permission) and
+    UnavailableError (no answer, repeated interruptions, disk full).
     """
     for attempt in range(1, ATTEMPTS + 1):
         before = _size(partial)
@@ -40,7 +40,7 @@ def download(url: str, partial: Path, progress: Progress) -> str:
         except urllib.error.HTTPError as error:
             with error:
                 if error.code == 416 and before:
-                    # the partial file is longer than what the server has: another file
+                    # the partial file is longer than the server's: it is another file
                     partial.unlink()
                     continue
                 if error.code in (401, 403, 404, 410):
@@ -58,7 +58,7 @@ def download(url: str, partial: Path, progress: Progress) -> str:
 
 
 def _transfer(url: str, partial: Path, progress: Progress) -> bool:
-    """Take what one connection brings; True when the file is whole."""
+    """Read from one connection; return True when the file is complete."""
     start = _size(partial)
     request = urllib.request.Request(url, headers={"User-Agent": "hackathon", "Accept-Encoding": "identity"})
     if start and not url.startswith("file:"):
@@ -115,9 +115,8 @@ def need_room(folder: Path, size: int) -> None:
 def unpack(archive: Path, kind: str, folder: Path) -> None:
     """Unpack a tar (compressed or not) or zip file into an empty folder.
 
-    Nothing is written outside of it: a member that would leave it, a device, or a link that points outside is refused
-    (RequestError), as tarfile's filter `data` does (PEP 706). A Python without that filter (before 3.11.4) unpacks
-    files and folders alone.
+    A member that would leave the folder, a device, or a link that points outside raises RequestError, as in tarfile's
+    filter `data` (PEP 706). A Python without that filter (before 3.11.4) unpacks only files and folders.
     """
     import tarfile
     import zipfile
@@ -150,7 +149,7 @@ def unpack(archive: Path, kind: str, folder: Path) -> None:
 
 
 def _safe(tar: "TarFile", archive: str) -> "list[TarInfo]":
-    """Return the members, after each was looked at."""
+    """Return the members after checking each of them."""
     import tarfile
 
     members = tar.getmembers()

@@ -1,4 +1,4 @@
-"""Build a recipe's Python environment from nothing, once; an interrupted build is noticed. List what is built."""
+"""Build a recipe's Python environment, detect interrupted builds, and list environments."""
 
 import contextlib
 import json
@@ -22,26 +22,26 @@ from hackathon.text.files import read_json, write_json, write_whole
 from hackathon.text.uptime import process_status
 
 LOCK = "lock.txt"
-"""What was installed, as `pip freeze` says it; lies in the environment."""
+"""The installed packages in the format of `pip freeze`, in the environment's folder."""
 SHOWN_LINES = 15
 _CACHE_MARK = "Signature: 8a477f597d28d172789f06886806bc55\n# Environments: `hackathon env create` makes them again.\n"
 
 
 @dataclass(frozen=True)
 class BuiltEnvironment:
-    """What `build` found or made."""
+    """The environment that `build` returns."""
 
     environment: PythonEnvironment
     new: bool
-    """False: it was there already."""
+    """False: it existed already."""
 
 
 def build(plan: InstallPlan, say: Callable[[str], None], *, again: bool = False) -> BuiltEnvironment:
-    """Build the environment of a plan unless the same one is there already; `say` gets each command's line.
+    """Build the environment of a plan unless the same one exists; `say` is called with each command line.
 
-    The record `env.json` is written last: what has none was interrupted and is built anew. While an older environment
-    is replaced it lies aside, and comes back when the build fails. Raises HackathonError (the installer failed, with
-    its last lines and the log), RequestError (somebody else builds it), UnavailableError (disk full).
+    The record `env.json` is written last: an environment without one was interrupted and is built again. An older
+    environment is moved aside meanwhile and restored if the build fails. Raises HackathonError (the installer failed,
+    with its last lines and the log), RequestError (another process builds it), UnavailableError (disk full).
     """
     path = plan.path
     try:
@@ -73,12 +73,12 @@ def build(plan: InstallPlan, say: Callable[[str], None], *, again: bool = False)
 
 
 def log_of(path: Path) -> Path:
-    """Return where the installer's output of an environment lies: beside it."""
+    """Return the path of an environment's build log, which is beside it."""
     return path.with_name(f"{path.name}.log")
 
 
 def details(path: Path) -> dict[str, Any]:
-    """Return the record of a complete environment: variant, python, packages, commands, …; {} when there is none."""
+    """Return the record of a complete environment: variant, python, packages, commands, …; {} without one."""
     value = read_json(path / RECORD)
     return {**value, "path": str(path)} if isinstance(value, dict) else {}
 
@@ -93,9 +93,9 @@ def list_environments(envs: Path) -> list[dict[str, Any]]:
 
 
 def _make_folder(envs: Path) -> None:
-    """Make the folder of environments, which says of itself that it is neither source nor worth a backup.
+    """Create the folder of environments, marked as a cache that is neither source nor worth a backup.
 
-    A folder that is there already may hold other things, so nothing is said of it.
+    An existing folder may hold other files, so it is not marked.
     """
     existed = envs.is_dir()
     writable_folder(envs)
@@ -107,9 +107,9 @@ def _make_folder(envs: Path) -> None:
 
 @contextlib.contextmanager
 def _only_builder(path: Path) -> Iterator[Path]:
-    """Yield the file that keeps others from building the same environment meanwhile.
+    """Yield a lock file that keeps others from building the same environment.
 
-    It holds the host and the processes of the build; when they are gone from this host, the build was interrupted.
+    It holds the host and the processes of the build. If they no longer exist on this host, the build was interrupted.
     """
     marker = path.with_name(f".{path.name}.building")
     words = json.dumps({"host": os.uname().nodename, "processes": [os.getpid()]})
@@ -137,7 +137,7 @@ def _only_builder(path: Path) -> Iterator[Path]:
 
 
 def _alive(process: object) -> bool:
-    """Return whether a process runs on this host; one that has ended and that nobody has fetched does not."""
+    """Return whether a process runs on this host; a zombie does not."""
     try:
         status = process_status(int(str(process)))
     except ValueError:
@@ -172,7 +172,7 @@ def _run_all(plan: InstallPlan, say: Callable[[str], None], marker: Path) -> Non
 
 
 def _run(command: BuildCommand, environ: dict[str, str], log: Path, marker: Path) -> str:
-    """Run one command to its end and return what it printed; the log gets it too. Raises HackathonError."""
+    """Run one command and return its output, which is also written to the log. Raises HackathonError."""
     with log.open("ab") as stream:
         stream.write(f"$ {command.line}\n".encode("utf-8", "surrogateescape"))
         stream.flush()
@@ -186,7 +186,7 @@ def _run(command: BuildCommand, environ: dict[str, str], log: Path, marker: Path
             raise HackathonError("environments.failed", line=command.line, code=error, log=log, tail="") from error
         try:
             _pass_on_nice(process.pid)
-            # whoever finds this build interrupted must not begin while its installer goes on
+            # another build must not start while the installer of an interrupted one still runs
             write_json(marker, {"host": os.uname().nodename, "processes": [os.getpid(), process.pid]})
             code = process.wait()
         except BaseException:
@@ -204,10 +204,10 @@ def _run(command: BuildCommand, environ: dict[str, str], log: Path, marker: Path
 
 
 def _pass_on_nice(process: int) -> None:
-    """Let a session be as nice as this process.
+    """Give a session the nice value of this process.
 
-    Linux shares the processor among sessions first (autogroups, sched(7)): a session of its own has its full part, and
-    the nice value of its processes counts only among themselves.
+    Linux shares the processor among sessions first (autogroups, sched(7)): a new session gets its full share, and the
+    nice value of its processes counts only within it.
     """
     if value := os.nice(0):
         with contextlib.suppress(OSError):  # a kernel without autogroups

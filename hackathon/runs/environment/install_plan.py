@@ -1,4 +1,4 @@
-"""What building a recipe's Python environment will do: each command as a line that a person could type."""
+"""Plan the build of a recipe's Python environment: each command as a line that a person can type."""
 
 import hashlib
 import json
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from hackathon.config.cluster import Cluster
 
 USUAL = (InstallStep(requirements="requirements.txt"),)
-"""How an environment is built when the recipe says nothing."""
+"""How an environment is built when the recipe has no `install`."""
 _FOREIGN = ("PYTHONPATH", "PYTHONHOME", "PIP_ROOT", "PIP_USER", "PIP_TARGET", "PIP_PREFIX", "PIP_REQUIRE_VIRTUALENV")
-"""Variables that would lead an installer away from the environment (seen on a real login node: PIP_ROOT)."""
+"""Variables that would make an installer use other paths (PIP_ROOT was set on a real login node)."""
 _ABOUT = "import sys; print('%d.%d.%d' % sys.version_info[:3], sys.implementation.cache_tag, sys.base_prefix)"
 
 
@@ -43,7 +43,7 @@ class BuildCommand:
 
 @dataclass(frozen=True)
 class InstallPlan:
-    """Everything that a build does."""
+    """All commands of a build."""
 
     name: str
     """The recipe's or project's name."""
@@ -51,22 +51,22 @@ class InstallPlan:
     """The environment's folder."""
     variant: str
     digest: str
-    """Equal digests: the same was asked for."""
+    """Equal digests mean equal requests."""
     variables: dict[str, str]
     """Variables of every command."""
     commands: tuple[BuildCommand, ...]
     freeze: BuildCommand
-    """Prints what is installed."""
+    """Prints the installed packages."""
 
     @property
     def lines(self) -> list[str]:
-        """The whole build as lines that a person could type, in order."""
+        """The build as lines that a person can type, in order."""
         exported = [*_assignments(self.variables), f"PATH={shlex.quote(str(self.path))}/bin:$PATH"]
         first = f"export {' '.join(exported)}; unset {' '.join(_FOREIGN)}"
         return [first, *(command.line for command in self.commands)]
 
     def environ(self, environment: Mapping[str, str]) -> dict[str, str]:
-        """Return the environment of the build's commands: the caller's, without what leads an installer astray."""
+        """Return the environment of the build's commands: the caller's, without variables that mislead an installer."""
         inherited = {name: value for name, value in environment.items() if name not in _FOREIGN}
         return {
             **inherited,
@@ -91,13 +91,13 @@ def plan(
     trusted: bool = False,
     locked: bool = False,
 ) -> InstallPlan:
-    """Return what building the environment `<envs>/<name>-<variant>` does; nothing is written.
+    """Return the plan for building the environment `<envs>/<name>-<variant>`; nothing is written.
 
-    `folder` holds the requirements, `python` is the interpreter (default: this one). With `uv` on PATH that installs,
-    else `python -m venv` and pip. Raises RequestError: a requirements file is missing, the interpreter does not run,
-    the cluster's nodes would not see the environment or its Python, a package is an option; and, unless `trusted`, a
-    file of somebody else than the user or root says where packages come from. `locked`: install exactly the files whose
-    hashes stand in `requirements-<platform>.lock`; RequestError where there is none for this Python and machine.
+    `folder` holds the requirements; `python` is the interpreter (default: this one). `uv` installs if it is on PATH,
+    else `python -m venv` and pip. `locked`: install exactly the files whose hashes are in
+    `requirements-<platform>.lock`. Raises RequestError: a requirements file is missing, the interpreter does not run,
+    compute nodes do not see the environment or its Python, a package is an option, there is no lock file for this
+    Python and machine; and, unless `trusted`, a file of another user (not root) names sources of packages.
     """
     interpreter = shutil.which(python) if python else sys.executable
     if not interpreter:
@@ -131,11 +131,11 @@ def plan(
 
 
 _UV_AS_PIP = {"UV_INDEX_STRATEGY": "unsafe-best-match"}
-"""What pip does with several indexes (`--extra-index-url` of a requirements file): the best version wins."""
+"""pip's behaviour with several indexes (`--extra-index-url` of a requirements file): the best version wins."""
 
 
 class _Step:
-    """One call of the installer: its words, its variables, and what decides whether it must be done again."""
+    """One call of the installer: its arguments, its variables, and the inputs that decide whether to repeat it."""
 
     def __init__(self, step: InstallStep, folder: Path, path: Path, variant: str, lock: str = "") -> None:
         if lock and step.packages:
@@ -162,13 +162,13 @@ class _Step:
             name: text.replace("{recipe}", str(folder)).replace("{env}", str(path))
             for name, text in step.variables.items()
         }
-        # a file of the recipe that a variable names (a CMake toolchain) decides the result as well
+        # a file of the recipe that a variable names (a CMake toolchain) affects the result as well
         files = [Path(value) for name, value in self.variables.items() if "{recipe}" in step.variables[name]]
         self.wanted["files"] = {file.name: _text(file) for file in files if file.is_file()}
 
 
 def _must_not_steer(step: InstallStep, folder: Path, variant: str, lock: str, *, trusted: bool) -> None:
-    """Raise RequestError for an option in a list of packages, and for what a stranger's files ask of the installer."""
+    """Raise RequestError for options among the packages, and for sources of packages in another user's files."""
     for package in (*step.packages, *step.from_source):
         if package.startswith("-"):
             raise RequestError("environments.option", package=package)
@@ -219,7 +219,7 @@ def _about(interpreter: str) -> tuple[str, str]:
 
 
 def visible(path: Path | str, cluster: "Cluster") -> bool:
-    """Return whether compute nodes see a path; true as well on a machine that is not that cluster's."""
+    """Return whether compute nodes see a path; also True on a machine outside that cluster."""
     folders = [folder for folder in cluster.visible_from_nodes if os.path.isdir(folder)]  # noqa: PTH112
     real = os.path.realpath(path)
     return not folders or any(
@@ -239,7 +239,7 @@ def _must_be_visible(path: Path, base: str, cluster: "Cluster") -> None:
     if not visible(path, cluster):
         raise RequestError("environments.not_visible", path=path, seen=listing, cluster=cluster.name)
     home = _home()
-    # /usr and /opt are every node's own; a Python below an unseen home is nobody's
+    # /usr and /opt are local to each node; a Python below a home that nodes cannot see is not visible
     inside = home is not None and os.path.commonpath([os.path.realpath(base), os.path.realpath(home)]) == str(
         home.resolve()
     )
@@ -248,7 +248,7 @@ def _must_be_visible(path: Path, base: str, cluster: "Cluster") -> None:
 
 
 def _caches(envs: Path, cluster: "Cluster") -> dict[str, str]:
-    """Return variables that put caches beside the environments, where the nodes do not see the home."""
+    """Return variables that put caches beside the environments, if the nodes do not see the home."""
     home = _home()
     if home is not None and visible(home, cluster):
         return {}

@@ -1,7 +1,7 @@
-"""What a requirements file asks of the installer beyond packages of the index that the user has chosen.
+"""Detect what a requirements file asks for beyond packages of the user's index.
 
-An option (`--index-url`, `-r`, `-e`), an address, or a path says where code comes from that is run while it is
-installed. In somebody else's file that is somebody else's decision.
+An option (`--index-url`, `-r`, `-e`), an address or a path decides whose code runs during the installation. In another
+user's file, that user decides.
 """
 
 import re
@@ -16,11 +16,11 @@ _PLAIN = re.compile(
     re.ASCII,
 )
 _ARCHIVE = re.compile(r"\.(?:whl|zip|egg|tar|tgz|tbz|tlz|txz|gz|bz2|xz|lzma)\b", re.IGNORECASE)
-"""A file of the current folder with such a name is installed instead of a package."""
+"""pip installs a file of the current folder with such a name instead of a package."""
 
 
 def beyond_packages(text: str) -> Iterator[tuple[int, str]]:
-    """Yield (number, line) of a requirements file for everything that is not just a package and its versions."""
+    """Yield (number, line) of a requirements file for lines other than a package with its versions."""
     first, joined = 1, ""
     for number, line in enumerate(text.splitlines(), 1):
         if not joined:
@@ -38,5 +38,5 @@ def beyond_packages(text: str) -> Iterator[tuple[int, str]]:
 
 
 def is_plain(requirement: str) -> bool:
-    """Return whether a requirement is a package and its versions alone."""
+    """Return whether a requirement is only a package with its versions."""
     return _PLAIN.match(requirement) is not None and not _ARCHIVE.search(requirement.partition(";")[0])

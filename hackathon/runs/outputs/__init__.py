@@ -1,1 +1,1 @@
-"""What a program wrote in its run's directory: found, recorded in `outputs.json`, listed and copied."""
+"""Outputs of a program in its run's directory: detected, recorded in `outputs.json`, listed and copied."""

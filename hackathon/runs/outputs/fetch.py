@@ -1,4 +1,4 @@
-"""Copy what a program wrote out of its run's directory."""
+"""Copy outputs of a program from its run's directory."""
 
 import os
 import shutil
@@ -17,12 +17,12 @@ from hackathon.text.printable import printable
 
 BLOCK = 1 << 20
 LISTED = 10
-"""Files that an error names."""
+"""Files that an error lists."""
 
 
 @dataclass(frozen=True)
 class Copy:
-    """A file that is to be copied."""
+    """A file to copy."""
 
     output: OutputFile
     target: Path
@@ -30,24 +30,24 @@ class Copy:
 
 @dataclass(frozen=True)
 class OutputSelection:
-    """What patterns choose of a run's outputs."""
+    """The outputs of a run that patterns select."""
 
     copies: tuple[Copy, ...]
     unmatched: tuple[str, ...]
-    """Patterns that nothing fits."""
+    """Patterns without a match."""
 
 
 def all_outputs(run: RunDirectory) -> Outputs:
-    """Return what a run's program wrote; where the record is not complete, by a look without limits."""
+    """Return the outputs of a run's program; without a complete record, by a search without limits."""
     outputs = outputs_of(run)
     return outputs if outputs.complete else walk(run, None, None)
 
 
 def choose(outputs: Outputs, patterns: Sequence[str], folder: Path) -> OutputSelection:
-    """Return the files that fit one of the patterns, without patterns all, each with its place below a folder.
+    """Return the files that match one of the patterns (all without patterns), each with its target in a folder.
 
-    What lies in `source/` goes where the program put it: `source/model.pt` becomes `model.pt`. Only where the program
-    wrote the same name into the run's directory as well, `source/` stays in front.
+    Files in `source/` go where the program wrote them: `source/model.pt` becomes `model.pt`. The prefix `source/` stays
+    only if the program wrote the same name in the run's directory as well.
     """
     outside = {output.path for output in outputs.files if not output.path.startswith(f"{SOURCE}/")}
     copies = []
@@ -61,10 +61,10 @@ def choose(outputs: Outputs, patterns: Sequence[str], folder: Path) -> OutputSel
 
 
 def fits(pattern: str, path: str) -> bool:
-    """Return whether a pattern names a file (path below the run's directory) or a folder that holds it.
+    """Return whether a pattern matches a file (path below the run's directory) or a folder that contains it.
 
-    `*` and `?` stand for letters of one name, `**` for any folders. A pattern without `/` fits a name at any depth;
-    one with `/` begins in the run's directory or in its `source/`.
+    `*` and `?` match within one name, `**` matches any folders. A pattern without `/` matches a name at any depth; one
+    with `/` starts in the run's directory or in its `source/`.
     """
     words = [word for word in pattern.split("/") if word not in ("", ".")]
     parts = path.split("/")
@@ -91,10 +91,10 @@ def refuse_existing(copies: Iterable[Copy]) -> None:
 
 
 def fetch(run: RunDirectory, copy: Copy) -> int:
-    """Copy one file and return its size; the target appears whole or not at all, in the place of one that is there.
+    """Copy one file and return its size; the target appears complete or not at all, and replaces an existing file.
 
-    The file is opened beneath the run's directory: no link is followed out of it. Raises OSError when it cannot be
-    read, RequestError when the target cannot be written.
+    The file is opened beneath the run's directory, without following links out of it. Raises OSError when it is
+    unreadable, RequestError when the target is not writable.
     """
     target = copy.target
     with run.files.open(copy.output.path) as stream:
@@ -116,5 +116,5 @@ def fetch(run: RunDirectory, copy: Copy) -> int:
 
 
 def hidden(copy: Copy, folder: Path) -> bool:
-    """Return whether a copy would get a name at the top of a folder that begins with a dot, as settings have it."""
+    """Return whether a copy would be hidden at the top of a folder, like a settings file."""
     return copy.target.relative_to(folder).parts[0].startswith(".")

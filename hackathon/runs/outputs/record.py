@@ -1,4 +1,4 @@
-"""The record of what a program wrote, `outputs.json`: written once a run is over, read by everybody."""
+"""The record of a program's outputs, `outputs.json`: written when a run is over, read by everybody."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -17,15 +17,15 @@ from hackathon.text.units import format_size
 
 VERSION = 1
 NAMED = 20
-"""Files of one folder that are named one by one."""
+"""Files of one folder that are listed individually."""
 
 
 @dataclass(frozen=True, slots=True)
 class OutputLine:
-    """One line of a list of outputs: a file, or a folder with many."""
+    """One line of a list of outputs: a file, or a folder with many files."""
 
     path: str
-    """Below the run's directory; that of a folder ends in `/`."""
+    """Relative to the run's directory; a folder ends in `/`."""
     files: tuple[OutputFile, ...]
 
     @property
@@ -40,7 +40,7 @@ class OutputLine:
 
     @property
     def text(self) -> str:
-        """What a person reads: the file, or the folder with its number of files and the largest one."""
+        """Display text: the file, or the folder with its number of files and the largest one."""
         if not self.path.endswith("/") and self.path:
             return self.path
         largest = self.largest
@@ -51,10 +51,10 @@ class OutputLine:
 def outputs_of(
     run: RunDirectory, *, write: bool = True, most_files: int = MOST_FILES, most_seconds: float = MOST_SECONDS
 ) -> Outputs:
-    """Return what a run's program wrote: as recorded, else as it lies there now.
+    """Return the outputs of a run's program: from the record, else by a search.
 
-    If the run is over, its owner records it; everybody else, and with `write` False, only looks. The limits are those
-    of a look without a record.
+    If the run is over, its owner records the result; other users, and callers with `write=False`, do not. The limits
+    apply to a search without a record.
     """
     recorded = read_record(run)
     if recorded is not None:
@@ -65,9 +65,9 @@ def outputs_of(
 
 
 def record(run: RunDirectory) -> Outputs:
-    """Write `outputs.json` of a run that is the user's own and over; return what it says.
+    """Write `outputs.json` for the user's own finished run; return its content.
 
-    A directory in which nothing can be written (a full disk) costs only the record.
+    If the directory is not writable (a full disk), only the record is lost.
     """
     outputs = walk(run)
     files = [{"path": file.path, "bytes": file.size, "modified": file.modified} for file in outputs.files]
@@ -85,14 +85,14 @@ def record_if_over(run: RunDirectory) -> None:
 
 
 def is_over(run: RunDirectory) -> bool:
-    """Return whether nothing is written in a run any more: it is sealed, and no later segment uses its checkpoints."""
+    """Return whether a run is complete: sealed, and no later segment uses its checkpoints."""
     return read_final(run) is not None and not chain.in_use(run)
 
 
 def read_record(run: RunDirectory) -> Outputs | None:
-    """Return what `outputs.json` says; None without one, or for one of a newer toolkit.
+    """Return the content of `outputs.json`; None without one, or for one of a newer toolkit.
 
-    Paths that lead out of the run's directory are passed over: anybody may have written the file.
+    Paths that lead out of the run's directory are skipped, because anybody may have written the file.
     """
     value = run.files.json(RECORD, errors="surrogateescape")
     if value.get("schema_version") != VERSION or not isinstance(value.get("outputs"), list):
@@ -113,9 +113,9 @@ def _output(value: Any) -> OutputFile | None:
 
 
 def lines(files: Sequence[OutputFile], most: int = NAMED) -> list[OutputLine]:
-    """Return files one by one, and each folder with more than `most` files as one; largest first.
+    """Return files one per line, and each folder with more than `most` files as one line; largest first.
 
-    `source/` and the run's directory themselves are such a folder for the files directly in them.
+    `source/` and the run's directory count as such a folder for the files directly in them.
     """
     return sorted(_lines("", list(files), most), key=lambda line: (-line.size, line.path))
 

@@ -1,4 +1,4 @@
-"""Find what a program wrote: all that lies in a run's directory and is neither its source nor of the toolkit."""
+"""Find a program's outputs: files in a run's directory that are neither its source nor the toolkit's."""
 
 import hashlib
 import re
@@ -16,7 +16,7 @@ from hackathon.runs.source.snapshot import RUNTIME
 from hackathon.text.json_fields import mapping_of
 
 MOST_FILES, MOST_SECONDS = 10_000, 10.0
-"""Where a walk ends that is not asked to be thorough."""
+"""Limits of a quick search."""
 SOURCE = "source"
 RECORD = "outputs.json"
 TOOLKIT = frozenset({
@@ -25,17 +25,17 @@ TOOLKIT = frozenset({
     "segment", "complete", "failed", "preflight.json", "final.json", RECORD, "plan.json", "layers.json",
     "micro_batches.json", "__pycache__",
 })  # fmt: skip
-"""Names at the top of a run's directory that the toolkit, its recipes and the scheduler write."""
+"""Names at the top of a run's directory that belong to the toolkit, its recipes and the scheduler."""
 _TEMPORARY = re.compile(r"\..+\.(?:tmp|new)")
-"""What a writer of the toolkit left there when it was killed."""
+"""Temporary files of a killed writer of the toolkit."""
 CACHES = frozenset({
     "__pycache__", ".cache", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".ipynb_checkpoints", ".triton",
     ".inductor", ".nv", ".cupy", ".numba_cache", ".hypothesis", ".matplotlib", ".git",
 })  # fmt: skip
-"""Folders with what a program can make again."""
+"""Folders whose content a program can create again."""
 _CACHE = re.compile(r"torchinductor_.+|(?:triton|inductor|cuda|numba|xla|torch_extensions|compile)_?cache")
 _CACHE_MARKS = ("CACHEDIR.TAG", "pyvenv.cfg")
-"""A folder with one of these says of itself that it is a cache (bford.info/cachedir) or a Python environment."""
+"""Files that mark their folder as a cache (bford.info/cachedir) or a Python environment."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,21 +43,21 @@ class OutputFile:
     """A file that a program wrote."""
 
     path: str
-    """Below the run's directory, its parts divided by `/`."""
+    """Relative to the run's directory, with `/` between its parts."""
     size: int
-    """Bytes in it."""
+    """Size in bytes."""
     modified: float
     """Seconds since 1970."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outputs:
-    """What a run's program wrote."""
+    """The outputs of a run's program."""
 
     files: tuple[OutputFile, ...] = ()
     """Sorted by path."""
     complete: bool = True
-    """Whether these are all: no limit was reached, and every folder could be read."""
+    """Whether these are all: no limit was reached, and every folder was readable."""
 
     @property
     def size(self) -> int:
@@ -66,10 +66,10 @@ class Outputs:
 
 
 def walk(run: RunDirectory, most_files: int | None = MOST_FILES, most_seconds: float | None = MOST_SECONDS) -> Outputs:
-    """Return what lies in a run's directory and was written by its program; None: without a limit.
+    """Return the outputs of a run's program; None: without a limit.
 
-    Folders near the top come first, links are neither followed nor listed, caches are left out. A file of the source
-    counts when its content is no longer the recorded one.
+    Folders near the top come first; links are neither followed nor listed; caches are left out. A source file counts
+    when its content differs from the record.
     """
     end = None if most_seconds is None else time.monotonic() + most_seconds
     outputs: list[OutputFile] = []
@@ -87,7 +87,7 @@ def walk(run: RunDirectory, most_files: int | None = MOST_FILES, most_seconds: f
 
 
 class _Search:
-    """A walk through one run's directory."""
+    """A search through one run's directory."""
 
     def __init__(self, run: RunDirectory, most_entries: int | None) -> None:
         self.job_name = run.job_name
@@ -95,10 +95,10 @@ class _Search:
         self.source = RecordedSource(run)
         self.most_entries = most_entries
         self.read_all = True
-        """Whether every folder could be read, with all its names."""
+        """Whether every folder was readable, with all its names."""
 
     def outputs(self) -> Iterator[OutputFile | None]:
-        """Yield what the program wrote, folder by folder; None after each folder, for the clock."""
+        """Yield the outputs folder by folder; None after each folder, so that the caller can check the time."""
         waiting = deque(["", f"{SOURCE}/"] if self.source.copied else [""])
         while waiting:
             folder = waiting.popleft()
@@ -123,27 +123,27 @@ class _Search:
             yield None
 
     def _is_cache(self, folder: str, entries: Sequence[FolderEntry]) -> bool:
-        """Return whether a folder says so of itself, and holds nothing of the source."""
+        """Return whether a folder is marked as a cache and contains no file of the source."""
         marked = folder not in ("", f"{SOURCE}/") and any(entry.name in _CACHE_MARKS for entry in entries)
         return marked and not self.source.has(folder)
 
     def _is_of_toolkit(self, name: str) -> bool:
-        """Return whether a name at the top of the directory is the toolkit's, or that of what a scheduler left."""
+        """Return whether a name at the top of the directory belongs to the toolkit or the scheduler."""
         return name in TOOLKIT or name.startswith(self.job_name) or _TEMPORARY.fullmatch(name) is not None
 
 
 class RecordedSource:
-    """The source of a run as `source.json` records it, to be compared with what lies there."""
+    """The source of a run as recorded in `source.json`, for comparison with the files."""
 
     def __init__(self, run: RunDirectory) -> None:
         self.files = run.files
         record = self.files.json("source.json", errors="surrogateescape")
         self.copied = not record.get("in_place") and not run.known().in_place and self.files.is_folder(SOURCE)
-        """Whether `source/` is this run's own: it is not read else."""
+        """Whether `source/` is this run's own; otherwise it is not read."""
         self.hashes = {**_texts(record, "files"), **_texts(record, "added")}
         """Path below `source/` → SHA-256."""
         self.links = {**_texts(record, "links"), **_texts(record, "outside")}
-        """Path below `source/` → where the link leads."""
+        """Path below `source/` → target of the link."""
         self._with_added = "added" in record
         try:
             self._recorded_at = self.files.stat("source.json").st_ctime_ns
@@ -151,14 +151,14 @@ class RecordedSource:
             self._recorded_at = 0
 
     def has(self, folder: str) -> bool:
-        """Return whether something below a folder (`source/lib/`) is part of the source."""
+        """Return whether a file below a folder (`source/lib/`) is part of the source."""
         inner = folder.removeprefix(f"{SOURCE}/")
         return folder != inner and any(name.startswith(inner) for name in self.hashes)
 
     def is_unchanged(self, path: str, changed_at: int) -> bool:
-        """Return whether a file is part of the source and as it was recorded.
+        """Return whether a file is part of the source and unchanged.
 
-        `changed_at`: when its state changed last, in ns. What was not touched since the record was made is not read.
+        `changed_at`: time of its last status change, in ns. Files that are older than the record are not read.
         """
         name = path.removeprefix(f"{SOURCE}/")
         if name == path:
@@ -168,7 +168,7 @@ class RecordedSource:
         return changed_at <= self._recorded_at or self.has_recorded_content(name)
 
     def has_recorded_content(self, name: str) -> bool:
-        """Return whether a file of the source (path below `source/`) has the recorded content, by its hash."""
+        """Return whether a file of the source (path below `source/`) has the recorded hash."""
         try:
             with self.files.open(f"{SOURCE}/{name}") as stream:
                 size = stream.seek(0, 2)

@@ -1,4 +1,4 @@
-"""What git says about a project's folder. A missing git, a broken repository or a slow one is never an error."""
+"""Ask git about a project's folder. A missing git and a broken or slow repository are never errors."""
 
 import functools
 import os
@@ -7,26 +7,26 @@ from collections.abc import Sequence
 from pathlib import Path
 
 TIMEOUT = 30.0
-"""Seconds that one git command may take; after that the folder counts as not being in git."""
+"""Seconds for one git command; after that the folder counts as outside git."""
 DIFF_LIMIT = 5_000_000
-"""Bytes of a diff that are kept."""
-# A hook or an alias may have set these; they would make git answer about another repository.
+"""Bytes of a diff that are stored."""
+# A hook or an alias may have set these; git would then answer about another repository.
 _DROPPED = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR", "GIT_NAMESPACE")
 
 
 def ask(folder: Path, *words: str) -> bytes | None:
-    """Return what `git <words>` prints in a folder, None when it fails for any reason."""
+    """Return the output of `git <words>` in a folder, None when it fails for any reason."""
     return _ask(folder, [*_QUIET, *_without_filters(folder)], *words)
 
 
-# Commands that a repository's own configuration names, which may have come along with a copied folder: a file system
-# monitor, and programs that bring objects of a partial clone.
+# Disable commands that a repository's configuration can name, since the folder may be a stranger's copy: a file system
+# monitor, and programs that fetch objects of a partial clone.
 _QUIET = ("-c", "core.fsmonitor=false", "-c", "protocol.allow=never")
 
 
 @functools.lru_cache(maxsize=8)  # a submission asks several times
 def _without_filters(folder: Path) -> list[str]:
-    """Return options that switch off the filters which the repository itself, not the user, sets up."""
+    """Return options that disable filters which the repository itself, not the user, configures."""
     printed = _ask(folder, [], "config", "--local", "--includes", "-z", "--name-only", "--get-regexp", r"^filter\.")
     names = {name.rpartition(".")[0] for name in os.fsdecode(printed or b"").split("\0") if name}
     return [
@@ -62,16 +62,16 @@ def tracked(folder: Path) -> bool:
 
 
 def files(folder: Path) -> list[str] | None:
-    """Return the names of tracked and of untracked, not ignored files below a folder; None when git cannot tell.
+    """Return the names of tracked and of untracked, not ignored files below a folder; None when git fails.
 
-    A name that ends in `/` is a repository inside this one. Names are decoded with surrogateescape.
+    A name that ends in `/` is a nested repository. Names are decoded with surrogateescape.
     """
     printed = ask(folder, "ls-files", "-z", "-co", "--exclude-standard")
     return None if printed is None else [os.fsdecode(name) for name in dict.fromkeys(printed.split(b"\0")) if name]
 
 
 def facts(folder: Path) -> dict[str, object] | None:
-    """Return {commit, branch, dirty} of the folder's repository; None when git cannot tell.
+    """Return {commit, branch, dirty} of the folder's repository; None when git fails.
 
     `commit` is None before the first commit; `dirty` counts untracked files too.
     """
@@ -91,6 +91,6 @@ def facts(folder: Path) -> dict[str, object] | None:
 
 
 def diff(folder: Path) -> bytes:
-    """Return the difference between the folder and its last commit, cut at DIFF_LIMIT; empty when there is none."""
+    """Return the difference between the folder and its last commit, at most DIFF_LIMIT bytes; empty without one."""
     printed = ask(folder, "diff", "--no-ext-diff", "--no-textconv", "--no-color", "--binary", "HEAD", "--", ".")
     return (printed or b"")[:DIFF_LIMIT]

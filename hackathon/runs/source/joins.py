@@ -1,4 +1,4 @@
-"""What the code of a file uses by which it may reach other processes. Comments and plain texts say nothing of that."""
+"""Detect code that may reach other processes. Comments and plain strings do not count."""
 
 import ast
 import re
@@ -9,22 +9,22 @@ _JOINS = re.compile(
     r"|replica_device_setter|connect_to_cluster|parameter_server|communicator|\brpc\b|(?:^|\.)keras\.distribution\b"
     r"|torch\.ops\.c10d|wandb\.agent"
 )
-"""Names with which the known packages, or something that was handed on, join others: also when only imported."""
+"""Names by which known packages, or an object passed in, join other processes; an import is enough."""
 _REACHES = re.compile(
     r"(?:socket|socketserver|subprocess|multiprocessing|torch\.multiprocessing|importlib|runpy|ctypes|urllib|http|xmlrpc"
     r"|pty|exec|__import__)(?:\..*)?|os\.(?:system|popen|(?:exec|spawn|posix_spawn|fork)\w*)"
     r"|asyncio\.create_subprocess_\w+|numpy\.ctypeslib\.load_library"
 )
-"""Names with which a program may reach others in a way of its own, when it uses them."""
+"""Names by which a program may reach others in its own way, if it uses them."""
 _HARMLESS = re.compile(
     r"socket\.(?:gethostname|getfqdn)|urllib\.(?:parse|error)\b.*|urllib\.request\.urlretrieve|http\.HTTPStatus\b.*"
     r"|(?:torch\.)?multiprocessing\.(?:cpu_count|set_start_method|get_start_method|freeze_support|current_process"
     r"|[gs]et_sharing_strategy)|importlib\.(?:metadata|resources|util\.find_spec)\b.*"
     r"|subprocess\.(?:PIPE|STDOUT|DEVNULL|CalledProcessError|TimeoutExpired|SubprocessError)"
 )
-"""Those of them that reach nobody."""
+"""Exceptions from them that reach no other process."""
 _VARIABLE = re.compile(r"[A-Z0-9_]*(?:RANK|WORLD_SIZE|TF_CONFIG|PROCID|LOCALID)[A-Z0-9_]*")
-"""Names of variables from which a process learns who it is."""
+"""Variables that give a process its rank."""
 _STARTS = re.compile(
     r"subprocess\.(?:run|call|check_call|check_output|Popen|getoutput|getstatusoutput)|os\.(?:system|popen)"
 )
@@ -32,13 +32,13 @@ _ASKS = frozenset(
     {"git", "nvidia-smi", "rocm-smi", "nvcc", "hostname", "uname", "lscpu", "nproc", "free", "whoami", "date", "pip",
      "mkdir", "rm", "cp", "mv", "ls", "tar", "unzip", "gunzip", "wget", "curl"}
 )  # fmt: skip
-"""Commands that start nothing else."""
+"""Commands that start no other program."""
 
 
 def joining(tree: ast.Module, own: Callable[[str], str]) -> str:
-    """Return the first thing by which a file may reach other processes; empty for none.
+    """Return the first name by which a file may reach other processes; empty without one.
 
-    `own` gives the file of the program's own modules, where what they do is read, and nothing for others.
+    `own` returns the file of one of the program's own modules, which is checked separately; empty for other modules.
     """
     code = _Code(tree, own)
     return code.imported[0] if code.imported else next(code.used(tree), "")
@@ -56,7 +56,7 @@ def join_names(tree: ast.Module) -> Iterator[str]:
 class _Code:
     def __init__(self, tree: ast.Module, own: Callable[[str], str]) -> None:
         self.imported: list[str] = []
-        """What joins by its name, though it may be imported for nothing."""
+        """Names that join a group by themselves, although the import may be unused."""
         self.aliases: dict[str, str] = {}
         self.defined: set[str] = set()
         for node in ast.walk(tree):
@@ -85,7 +85,7 @@ class _Code:
             self.imported.append(name)
 
     def used(self, top: ast.AST) -> Iterator[str]:
-        """Yield what is used to reach others."""
+        """Yield the names that are used to reach others."""
         waiting = [top]
         while waiting:
             node = waiting.pop()
@@ -107,9 +107,9 @@ class _Code:
                 waiting += ast.iter_child_nodes(node)
 
     def full(self, node: ast.expr) -> tuple[str, ast.expr | None]:
-        """Return a name as it was imported, without the file's own first part, and that of which it is an attribute.
+        """Return a name as it was imported, without the file's own first part, and the object whose attribute it is.
 
-        The latter is None for a name.
+        The object is None for a plain name.
         """
         parts: list[str] = []
         while isinstance(node, ast.Attribute):
@@ -121,7 +121,7 @@ class _Code:
         return ".".join(reversed(parts)), base
 
     def _harmless(self, call: ast.Call) -> bool:
-        """Whether it starts a command that only asks something, or fetches or moves files."""
+        """Return whether a call starts a command that only queries something, or fetches or moves files."""
         if not _STARTS.fullmatch(self.full(call.func)[0]) or not call.args:
             return False
         command = call.args[0]

@@ -1,4 +1,4 @@
-"""The text of a program: the file that is started and its own modules that it imports. It is parsed, never run."""
+"""The text of a program: the started file and its own imported modules. It is parsed, never run."""
 
 import ast
 import io
@@ -16,7 +16,7 @@ from hackathon.runs.source.joins import joining
 from hackathon.text.files import open_regular
 
 LARGEST, FILES, TOTAL = 1 << 20, 200, 8 << 20
-"""Bytes of a file, files of a program and bytes of all of them that are read."""
+"""Limits: bytes of a file, files of a program, bytes of all of them."""
 RUNTIME = "hackathon_runtime.py"
 LONE_PACKAGES = frozenset(
     {
@@ -25,7 +25,7 @@ LONE_PACKAGES = frozenset(
         "torchinfo", "torchmetrics",
     }
 )  # fmt: skip
-"""Packages that join no process group unless the program says so; a program that trains uses one of them."""
+"""Packages that join no process group by themselves; a training program uses at least one of them."""
 AIDS = frozenset(
     {
         "wandb", "tensorboard", "tensorboardX", "omegaconf", "psutil", "rich", "loguru", "absl", "mlflow",
@@ -35,7 +35,7 @@ AIDS = frozenset(
         "soundfile", "librosa", "sympy", "networkx", "torchsummary", "thop",
     }
 )  # fmt: skip
-"""Packages beside them that read data, keep records or talk to people: they join no group either."""
+"""Packages for reading data, keeping records or talking to people; they join no group either."""
 
 
 @dataclass(frozen=True)
@@ -43,18 +43,18 @@ class ProgramFile:
     """One file of a program."""
 
     name: str
-    """Below the program's folder."""
+    """Relative to the program's folder."""
     text: str
-    """With `\\n` as line ends; empty when it cannot be read."""
+    r"""With `\n` as line ends; empty when it is unreadable."""
     whole: bool = True
     """Whether all of it was read."""
 
     @cached_property
     def parsed(self) -> "ast.Module | tuple[int, str]":
-        """Its syntax tree, or (line, reason) why there is none."""
+        """Its syntax tree, or (line, reason) without one."""
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # of odd escapes: that is the program's affair
+                warnings.simplefilter("ignore")  # warnings about invalid escapes concern the program's author
                 return ast.parse(self.text)
         except SyntaxError as error:
             return error.lineno or 1, str(error.msg)
@@ -63,7 +63,7 @@ class ProgramFile:
 
     @property
     def tree(self) -> ast.Module | None:
-        """Its syntax tree; None for what is not Python 3."""
+        """Its syntax tree; None if it is not valid Python 3."""
         return self.parsed if isinstance(self.parsed, ast.Module) else None
 
     @cached_property
@@ -73,9 +73,9 @@ class ProgramFile:
 
 
 def program_files(folder: Path, *entries: str) -> Iterator[ProgramFile]:
-    """Yield the files that are started and, from each, its own modules that it imports, each once.
+    """Yield the started files and, from each, its own imported modules; each file once.
 
-    A file is read when it is asked for. The last one is not `whole` when a limit is reached.
+    Files are read on demand. The last one is not `whole` when a limit is reached.
     """
     names: set[str] = set()
     waiting, left = list(reversed(entries)), TOTAL
@@ -96,14 +96,14 @@ def program_files(folder: Path, *entries: str) -> Iterator[ProgramFile]:
 
 
 def is_runtime(name: str) -> bool:
-    """Return whether a file is the toolkit's own module: it tells ranks apart and measures; it joins nothing."""
+    """Return whether a file is the toolkit's runtime module: it measures and finds ranks, but joins no group."""
     return name.rpartition("/")[2] == RUNTIME
 
 
 def imports(folder: Path, file: ProgramFile) -> Iterator[tuple[str, str]]:
-    """Yield (own file or nothing, module) of all that a file imports.
+    """Yield (own file or nothing, module) of all imports of a file.
 
-    `from a import b` gives `a`, and `a.b` where that is a module of the program's own.
+    `from a import b` yields `a`, and `a.b` if that is one of the program's own modules.
     """
     beside = file.name.rpartition("/")[0]
     for node in ast.walk(file.tree) if file.tree else ():
@@ -125,16 +125,16 @@ def imports(folder: Path, file: ProgramFile) -> Iterator[tuple[str, str]]:
 
 @dataclass(frozen=True)
 class ProgramText:
-    """A program's own files as far as they can be read."""
+    """The readable files of a program."""
 
     files: tuple[str, ...]
-    """Paths below the source folder: the file that is started and those that it imports."""
+    """Paths below the source folder: the started file and its own imports."""
     unknown: str
-    """What may reach other processes, or cannot be judged: a package, a name, a file; empty for nothing."""
+    """A package, name or file that may reach other processes or cannot be judged; empty without one."""
 
     @classmethod
     def read(cls, folder: Path, entry: str) -> "ProgramText | None":
-        """Follow the imports of a file below a folder; None when it cannot be read."""
+        """Follow the imports of a file below a folder; None when it is unreadable."""
         names: list[str] = []
         learns = False
         for file in program_files(folder, entry):
@@ -161,18 +161,18 @@ class ProgramText:
 
 
 def text_lines(folder: Path, name: str) -> tuple[str, ...]:
-    """Return the lines of a text file beneath a folder, of which LARGEST bytes are read; none when it cannot be."""
+    """Return the lines of a text file beneath a folder, up to LARGEST bytes; none when it is unreadable."""
     return _read(folder, name, LARGEST).lines
 
 
 def inside(folder: Path, name: str) -> bool:
-    """Return whether a name leads to a regular file beneath a folder; no link leads out of it."""
+    """Return whether a name leads to a regular file beneath a folder, without a link out of it."""
     path = folder / name
     try:
         if not path.is_file():
             return False
         if isinstance(folder, GuardedPath):
-            return True  # it opens itself beneath its directory
+            return True  # a guarded path opens beneath its directory
         top = os.path.realpath(folder)
         return os.path.commonpath([top, os.path.realpath(path)]) == top
     except (OSError, ValueError):
@@ -180,7 +180,7 @@ def inside(folder: Path, name: str) -> bool:
 
 
 def own_file(folder: Path, beside: str, module: str) -> str:
-    """Return the file of a program's own module, beside the file that imports it or at the top; empty for others."""
+    """Return the file of a program's own module, beside the importing file or at the top; empty for others."""
     path = module.replace(".", "/")
     for start in dict.fromkeys((f"{beside}/" if beside else "", "")):
         for name in (f"{start}{path}.py", f"{start}{path}/__init__.py"):

@@ -1,4 +1,4 @@
-"""What a run was made with, and what differs now."""
+"""Record what a run was created with, and list what differs now."""
 
 import getpass
 import os
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from hackathon.jobs.request import Request
 
 SHOWN_FILES = 5
-# Where a value came from is no difference, nor are folders: they show in their files.
+# The origin of a value is not a difference. Neither are folders: their files are compared.
 _NOT_COMPARED = frozenset(
     {"origins", "schema_version", "toolkit_version", "note", "tags", "parent", "study", "source", "shared", "plug_ins"}
 )
 
 
 def facts() -> dict[str, Any]:
-    """Return what is written down when a run is created: user, host, versions of the toolkit and of Python."""
+    """Return the facts stored when a run is created: user, host, versions of the toolkit and of Python."""
     return {
         "user": user(),
         "host": os.uname().nodename,
@@ -39,7 +39,7 @@ def facts() -> dict[str, Any]:
 
 
 def user() -> str:
-    """Return the user's login name, or the number when the system has no name for it."""
+    """Return the user's login name, or the number if the system has no name for it."""
     try:
         return getpass.getuser()
     except (KeyError, OSError):
@@ -47,11 +47,11 @@ def user() -> str:
 
 
 def differences(run: RunDirectory, request: "Request | None" = None) -> list[str]:
-    """Return, one line each, what differs between a run as it was submitted and now; empty when nothing does.
+    """Return the differences between a run as it was submitted and now, one per line; empty without any.
 
-    Compared: the toolkit's version and those of packages, the project's files now with the recorded hashes, the run's
-    own copy with the recorded hashes (its job may have written into it), and with `request` (the same request, resolved
-    now: cluster profile, project and parameters) every field.
+    Compared: the versions of the toolkit and of packages; the recorded hashes with the project's current files and with
+    the run's own copy, which its job may have changed; and with `request` (the same request resolved now: cluster
+    profile, project, parameters) every field.
     """
     lines = []
     record = run.record()
@@ -63,7 +63,7 @@ def differences(run: RunDirectory, request: "Request | None" = None) -> list[str
     source = source if isinstance(source, dict) else {}
     if not source:
         lines.append(message("runs.differs_no_source"))
-    if run.client("origin").get("kind") != "crate":  # a program out of a crate has no folder to compare with
+    if run.client("origin").get("kind") != "crate":  # a program from a crate has no project folder
         lines += _files(source, run, record)
     if source and not record.in_place:
         lines += _own_copy(run, source)
@@ -73,7 +73,7 @@ def differences(run: RunDirectory, request: "Request | None" = None) -> list[str
 
 
 def _packages(record: RunRecord) -> list[str]:
-    """Return which packages that a run took something from are of another version now, or gone."""
+    """Return the packages that contributed to a run and have another version now, or are missing."""
     lines = []
     for entry, then in mapping_of(record.raw.get("plug_ins")).items():
         kind, _, name = str(entry).partition(" ")
@@ -89,7 +89,7 @@ def _packages(record: RunRecord) -> list[str]:
 
 
 def _files(source: dict[str, Any], run: RunDirectory, record: RunRecord) -> list[str]:
-    """Return what differs between recorded hashes and a project's folder now."""
+    """Return the differences between recorded hashes and a project's current folder."""
     if not source:
         return []
     try:
@@ -138,7 +138,7 @@ def _compare(then: dict[str, str], now: dict[str, str], origin: str) -> list[str
 
 
 def _fields(then: Mapping[str, Any], now: dict[str, Any]) -> list[str]:
-    """Return the fields of two requests that differ, as JSON sees them (a tuple is a list)."""
+    """Return the fields of two requests that differ as JSON (a tuple equals a list)."""
     import json
 
     now = json.loads(json.dumps(now))

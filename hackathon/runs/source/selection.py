@@ -1,4 +1,4 @@
-"""Which files of a project are its source: what a run gets a copy of, and what is only linked into it."""
+"""Select the source files of a project: what a run copies, and what it only links."""
 
 import os
 import stat
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 SIZE_LIMIT = 50_000_000
 """Bytes of a snapshot."""
 COUNT_LIMIT = 10_000
-"""Files of a snapshot: a shared file system takes many small files worse than a few large ones."""
+"""Files of a snapshot: many small files are slower on a shared file system than a few large ones."""
 LINKS = 1000
-"""Links that one pattern of `exclude` may make."""
+"""Links that one pattern of `exclude` may create."""
 LEFT_OUT = frozenset({
     ".git", ".hg", ".svn", "__pycache__", ".venv", "venv", ".ipynb_checkpoints", ".mypy_cache", ".pytest_cache",
     ".ruff_cache", ".tox", ".hypothesis", "node_modules", "checkpoints", "lightning_logs", "wandb", "mlruns",
 })  # fmt: skip
-"""Names of folders that are never taken from a folder outside git; inside git the repository's .gitignore decides."""
+"""Folders that are never copied from a folder outside git; inside git the repository's .gitignore decides."""
 ALWAYS_LEFT_OUT = frozenset({".git", "__pycache__"})
 DERIVED = frozenset({"runs", "studies", "site"})
 """Names at the top of a project that the toolkit itself writes."""
@@ -34,14 +34,14 @@ DERIVED = frozenset({"runs", "studies", "site"})
 
 @dataclass(frozen=True)
 class Selection:
-    """The files of a project's source, none of which was read."""
+    """The files of a project's source, before they are read."""
 
     sizes: dict[str, int]
     """Path below the folder → bytes of a regular file."""
     links: dict[str, str] = field(default_factory=dict)
     """Path below the folder → target of a symbolic link that stays inside."""
     outside: dict[str, str] = field(default_factory=dict)
-    """Path below the folder → where it lies: what the project excludes from the copy; a run gets links to it."""
+    """Path below the folder → real path of what the project excludes from the copy; a run gets links to it."""
     warnings: tuple[str, ...] = ()
     in_git: bool = False
 
@@ -49,13 +49,13 @@ class Selection:
 def select(
     folder: Path, *, runs_folder: Path | None = None, in_place: bool = False, exclude: Sequence[str] = ()
 ) -> Selection:
-    """Choose the files of a project's source.
+    """Select the files of a project's source.
 
-    In git: tracked files and untracked ones that are not ignored; else all files but caches, environments and
-    checkpoints. `runs_folder` and what the toolkit writes beside it is never part of it. `exclude`: paths or patterns
-    (`data`, `weights/*.pt`) of what is linked, whether git ignores it or not.
-    Raises RequestError: no such folder, more than SIZE_LIMIT or COUNT_LIMIT (the biggest are named), a folder that
-    cannot be read, a link that leads outside, a pattern that does.
+    In git: tracked files and untracked ones that are not ignored; else all files except caches, environments and
+    checkpoints. `runs_folder` and the toolkit's folders beside it are never included. `exclude`: paths or patterns
+    (`data`, `weights/*.pt`) that are linked, whether git ignores them or not. Raises RequestError: no such folder, more
+    than SIZE_LIMIT or COUNT_LIMIT (the error names the biggest), an unreadable folder, a link or a pattern that leads
+    outside.
     """
     folder = folder.absolute()
     if not folder.is_dir():
@@ -83,13 +83,13 @@ def select(
 
 
 def selection_of(request: "Request", runs_folder: Path) -> Selection:
-    """Choose the files of a request's source, whose folder is here. Raises as `select`."""
+    """Select the files of a request's source, whose folder is on this machine. Raises the errors of `select`."""
     folder = Path(request.source)
     return select(folder, runs_folder=runs_folder, in_place=request.in_place, exclude=request.exclude)
 
 
 def _outside(folder: Path, patterns: Sequence[str], warnings: list[str]) -> dict[str, str]:
-    """Return path below the folder → where it lies, of all that the patterns mean; nothing within another one."""
+    """Return path below the folder → real path for all matches of the patterns, without nested ones."""
     links: dict[str, str] = {}
     for pattern in patterns:
         plain = os.path.normpath(pattern)
@@ -109,9 +109,9 @@ def _outside(folder: Path, patterns: Sequence[str], warnings: list[str]) -> dict
 
 
 def _walk(folder: Path, below: str, left_out: frozenset[str], passed: frozenset[str]) -> Iterator[str]:
-    """Yield the paths of everything below a folder but folders, without following links; stops far above the limit.
+    """Yield the paths of all files below a folder, without following links; stops far above the limit.
 
-    `left_out`: names of folders, `passed`: paths of folders that are not entered.
+    `left_out`: names of folders, `passed`: paths of folders that are skipped.
     """
     waiting, count = [below], 0
     while waiting:
@@ -135,7 +135,7 @@ def _walk(folder: Path, below: str, left_out: frozenset[str], passed: frozenset[
 
 
 def _handed_on(folder: Path, names: Iterable[str]) -> Iterator[str]:
-    """Yield the folders below a project that `render --to` made: copies of the project, with what their jobs wrote."""
+    """Yield the folders below a project that `render --to` created: copies of the project, with their jobs' files."""
     for name in names:
         folder_name, _, last = name.rpartition("/")
         if (
@@ -147,12 +147,12 @@ def _handed_on(folder: Path, names: Iterable[str]) -> Iterator[str]:
 
 
 def _marked(folder: Path) -> bool:
-    """Return whether a folder says of itself that it is a Python environment or a cache (bford.info/cachedir)."""
+    """Return whether a folder is marked as a Python environment or a cache (bford.info/cachedir)."""
     return any(os.path.exists(f"{folder}/{mark}") for mark in ("pyvenv.cfg", "CACHEDIR.TAG"))  # noqa: PTH110
 
 
 def _from_git(folder: Path, names: Iterable[str], passed: frozenset[str]) -> Iterator[str]:
-    """Yield git's names; a repository inside this one (a submodule, a clone) is walked."""
+    """Yield git's names and the files of nested repositories (submodules, clones)."""
     for name in names:
         inner = name.rstrip("/")
         if inner in passed:
@@ -166,7 +166,7 @@ def _from_git(folder: Path, names: Iterable[str], passed: frozenset[str]) -> Ite
 def _sort(
     folder: Path, names: Iterable[str], excluded: set[str], warnings: list[str], in_place: bool
 ) -> tuple[dict[str, int], dict[str, str]]:
-    """Return sizes of regular files and targets of links; other kinds of files are warned of."""
+    """Return sizes of regular files and targets of links; warn of other kinds of files."""
     sizes: dict[str, int] = {}
     links: dict[str, str] = {}
     leading_out: list[str] = []
@@ -197,14 +197,14 @@ def _sort(
 
 
 def _within(name: str, paths: Container[str]) -> bool:
-    """Return whether a path is one of these places, or lies below one."""
+    """Return whether a path equals one of these paths or lies below one."""
     return name in paths or any(parent in paths for parent in _parents(name))
 
 
 def _stays_inside(folder: Path, path: Path) -> bool:
-    """Return whether a link leads, without an absolute path, to a place below the folder."""
+    """Return whether a link leads, by a relative path, to a target below the folder."""
     if os.readlink(path).startswith("/"):  # noqa: PTH115
-        return False  # would lead from the copy back into the live folder
+        return False  # an absolute link would lead from the copy back into the live folder
     try:
         return path.resolve().is_relative_to(folder.resolve())
     except (OSError, RuntimeError):  # a link to itself
@@ -238,7 +238,7 @@ def _parents(name: str) -> Iterator[str]:
 
 
 def _smallest(sizes: Mapping[str, int]) -> dict[str, int]:
-    """Return the files that are hashed in place: the smallest ones, up to the limits (a data set is not source)."""
+    """Return the smallest files up to the limits; they are hashed for an in-place run (a data set is not source)."""
     smallest, total = {}, 0
     for name, size in sorted(sizes.items(), key=lambda item: item[1])[:COUNT_LIMIT]:
         total += size
@@ -302,12 +302,12 @@ def unreadable(path: Path, error: OSError) -> RequestError:
 
 
 def printable(name: str | Path) -> str:
-    """Return a file name that can be shown: bytes that are no UTF-8 and control letters are escaped."""
+    """Return a file name for display: bytes outside UTF-8 and control characters are escaped."""
     text = str(name).encode("utf-8", "backslashreplace").decode()
     return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)
 
 
 def lines(names: Iterable[str]) -> str:
-    """Return names one a line, indented, ten at most."""
+    """Return names one per line, indented, ten at most."""
     listed = [f"  {printable(name)}" for name in names]
     return "\n".join([*listed[:10], *(["  …"] if len(listed) > 10 else [])])

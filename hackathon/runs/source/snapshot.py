@@ -1,4 +1,4 @@
-"""The copy of a project's source that a job runs from: taken once, written into as many runs as are made of it."""
+"""The copy of a project's source that a job runs from: read once, written into every run of a command."""
 
 import hashlib
 import os
@@ -23,7 +23,7 @@ RUNTIME = "hackathon_runtime.py"
 
 @dataclass(frozen=True)
 class SnapshotFile:
-    """A regular file: its content, its hash and whether it may be executed."""
+    """A regular file: its content, its hash and whether it is executable."""
 
     content: bytes
     sha256: str
@@ -32,7 +32,7 @@ class SnapshotFile:
 
 @dataclass(frozen=True)
 class Source:
-    """A project's source as it was read: what a run's `source/` is written from."""
+    """A project's source in memory; a run's `source/` is written from it."""
 
     folder: Path
     files: dict[str, SnapshotFile] = field(default_factory=dict)
@@ -42,11 +42,11 @@ class Source:
     git: dict[str, object] | None = None
     diff: bytes = b""
     warnings: tuple[str, ...] = ()
-    """What was passed over, as text for a person."""
+    """Messages about what was skipped."""
     in_place: bool = False
-    """The hashes are known and nothing is copied."""
+    """Only the hashes are stored; nothing is copied."""
     outside: dict[str, str] = field(default_factory=dict)
-    """Path below the folder → where it lies: what is linked into a run and not copied (`exclude` of a project)."""
+    """Path below the folder → real path of what is linked into a run and not copied (`exclude` of a project)."""
 
     @property
     def digest(self) -> str:
@@ -61,7 +61,7 @@ class Source:
         return total.hexdigest()
 
     def record(self, added: Mapping[str, SnapshotFile]) -> dict[str, Any]:
-        """Return the content of `source.json`; `added` are files that the toolkit put beside the program."""
+        """Return the content of `source.json`; `added`: files that the toolkit puts beside the program."""
         return {
             "folder": str(self.folder),
             "in_place": self.in_place,
@@ -75,7 +75,7 @@ class Source:
         }
 
     def checksums(self) -> bytes:
-        r"""Return the hashes as `sha256sum --check` reads them: `\`, newline and return in names are escaped."""
+        r"""Return the hashes in the format of `sha256sum --check`: `\`, newline and return in names are escaped."""
         lines = []
         for name, entry in sorted(self.files.items()):
             raw = os.fsencode(name)
@@ -92,11 +92,11 @@ def take(
     exclude: Sequence[str] = (),
     shared: Mapping[str, str] | None = None,
 ) -> Source:
-    """Read a project's source once, for every run that a command makes of it; which files, `select` says.
+    """Read the files that `select` chooses, once for every run of a command.
 
-    `shared`: path below the folder → where it lies, of files that belong to the source where the folder has none there.
-    With `in_place` contents are hashed, not kept, and shared files have the name that leads to them from the folder.
-    Raises RequestError as `select`, and for a file that cannot be read.
+    `shared`: path below the folder → real path of files that are part of the source if the folder has none there. With
+    `in_place` contents are hashed, not stored, and shared files have the path that leads to them from the folder.
+    Raises RequestError for an unreadable file, and the errors of `select`.
     """
     folder = folder.absolute()
     chosen = select(folder, runs_folder=runs_folder, in_place=in_place, exclude=exclude)
@@ -120,7 +120,7 @@ def take(
 
 
 def of_request(request: "Request", runs_folder: Path) -> Source:
-    """Read the source of a request whose folder is here. Raises as `take`."""
+    """Read the source of a request whose folder is on this machine. Raises the errors of `take`."""
     return take(
         Path(request.source),
         runs_folder=runs_folder,
@@ -131,10 +131,10 @@ def of_request(request: "Request", runs_folder: Path) -> Source:
 
 
 def recorded(folder: Path, record: Mapping[str, Any]) -> Source:
-    """Read the source of an earlier run again, from its `source/` and its `source.json`: no more than was recorded.
+    """Read the recorded files of an earlier run from its `source/` and its `source.json`.
 
-    A file that differs from its recorded hash (the job wrote into it) is named in the warnings. Raises RequestError
-    when a recorded file is gone, or when the record names a file outside its folder.
+    A file that differs from its recorded hash (the job changed it) is named in the warnings. Raises RequestError when a
+    recorded file is gone, or when the record names a file outside its folder.
     """
     for name in (*record.get("files", {}), *record.get("links", {}), *record.get("outside", {})):
         if str(name).startswith("/") or ".." in str(name).split("/"):
@@ -158,7 +158,7 @@ def recorded(folder: Path, record: Mapping[str, Any]) -> Source:
 def write(source: Source, destination: Path, added: Mapping[str, SnapshotFile], modes: tuple[int, int]) -> None:
     """Write a snapshot into a new folder; `modes` are those of folders and of files. Raises OSError.
 
-    Every run gets files of its own, not hard links: a program that writes into its folder must not change another run.
+    Every run gets its own files, not hard links: a program that writes into its folder must not change another run.
     """
     folder_mode, file_mode = modes
     folders = {""}
@@ -179,9 +179,10 @@ def write(source: Source, destination: Path, added: Mapping[str, SnapshotFile], 
 
 
 def with_runtime(source: Source, command: Iterable[str], runtime: Path) -> dict[str, SnapshotFile]:
-    """Return the runtime beside the program, unless the program's folder has one of its own; {} when in place.
+    """Return the runtime module beside the program, unless the program's folder has its own; {} when in place.
 
-    The program is the command's first word that names a file of the snapshot; without one it is the top folder's.
+    The program is the command's first argument that names a file of the snapshot; without one, its folder is the top
+    one.
     """
     if source.in_place:
         return {}
@@ -212,7 +213,7 @@ def _write_all(descriptor: int, content: bytes) -> None:
 
 
 def read_entry(folder: Path, name: str, *, keep: bool = True) -> SnapshotFile:
-    """Return a file's content and hash. O_NONBLOCK: a FIFO that took the file's place must not hang the toolkit."""
+    """Return a file's content and hash. O_NONBLOCK: a FIFO that replaced the file must not block the toolkit."""
     path = folder / name
     try:
         with _opened(path) as stream:
@@ -230,7 +231,7 @@ def read_entry(folder: Path, name: str, *, keep: bool = True) -> SnapshotFile:
 
 
 def _opened(path: Path) -> BufferedReader:
-    """Return a file opened for reading: of a run by the rules for its directory, of a project unless it is a link."""
+    """Open a file for reading: in a run by the rules for its directory, in a project unless it is a link."""
     if isinstance(path, GuardedPath):
         return path.open_regular()
     return open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb")  # noqa: PTH123

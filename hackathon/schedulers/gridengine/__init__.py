@@ -1,1 +1,1 @@
-"""Grid Engine: so far only how its job scripts are read."""
+"""Grid Engine: commands, parsers, dialect and job scripts."""

@@ -1,4 +1,4 @@
-"""The commands of Grid Engine: what to run. `parse.py` says what the answers mean."""
+"""The commands of Grid Engine; `parse.py` reads their output."""
 
 import re
 from dataclasses import dataclass, field
@@ -12,16 +12,16 @@ from hackathon.schedulers.gridengine.dialect import GridEngineDialect
 from hackathon.schedulers.machine import QueueInfo
 
 _ONLY_BATCH = {"-S": 2, "-j": 2}
-"""Options that are of no use to `qrsh`, with their words."""
+"""Batch options that `qrsh` does not need, with their number of words."""
 
 
 @dataclass(frozen=True)
 class GridEngine(Scheduler):
-    """Grid Engine as pure functions; what differs between sites stands in the script's header, but for `-g`."""
+    """Grid Engine as pure functions. Sites differ only in the script's header and in `-g`."""
 
     name: ClassVar[str] = "gridengine"
     dialect: GridEngineDialect = field(default_factory=GridEngineDialect)
-    # `name.o123`, of an array's task `name.o123.4`
+    # `name.o123`, for an array's task `name.o123.4`
     output_names: ClassVar[tuple[re.Pattern[str], ...]] = (re.compile(r".*\.o(\d+)(?:\.\d+)?\Z"),)
     script_endings: ClassVar[tuple[str, ...]] = (*Scheduler.script_endings, ".sge", ".qsub")
     job_ids: ClassVar[re.Pattern[str]] = ids.JOB_IDS
@@ -38,15 +38,15 @@ class GridEngine(Scheduler):
         return parse.submitted_id(answer)
 
     def status_argv(self, ids: list[str]) -> list[list[str]]:
-        """Return the list of all jobs: runs of others are asked for, too."""
+        """Return the command that lists all jobs, because other users' runs are queried, too."""
         return [parse.LIST]
 
     def follow_up_argv(self, answers: list[CommandOutput], ids: list[str]) -> list[list[str]]:
-        """Return `qstat -j` for jobs that wait, and `qacct -j` for those that are not in the list."""
+        """Return `qstat -j` for waiting jobs, and `qacct -j` for jobs that are not in the list."""
         return parse.follow_ups(answers, ids, self.dialect.history)
 
     def fall_back_argv(self, answers: list[CommandOutput], ids: list[str]) -> list[list[str]]:
-        """Return `qacct -j` for a few jobs that are not among the records by name: those submitted by hand."""
+        """Return `qacct -j` for a few jobs without records by name: those submitted by hand."""
         return parse.not_named(answers, ids)
 
     def parse_status(self, answers: list[CommandOutput], ids: list[str]) -> StatusAnswer:
@@ -57,7 +57,7 @@ class GridEngine(Scheduler):
         return ids.same(job_id, other)
 
     def accounting_argv(self, ids: list[str]) -> list[list[str]]:
-        """Return `qacct -j`: it takes one number, or a pattern of names."""
+        """Return `qacct -j`, which accepts one number or a pattern of names."""
         return parse.records_of(ids) if self.dialect.history == "qacct" else []
 
     def parse_accounting(self, answers: list[CommandOutput], ids: list[str]) -> dict[str, JobAccounting]:
@@ -71,25 +71,25 @@ class GridEngine(Scheduler):
         return parse.was_told(answer)
 
     def find_argv(self, name: str) -> list[list[str]]:
-        """Return the list of jobs, and the records of that name."""
+        """Return the commands that list the jobs and the records with that name."""
         return [parse.LIST, *([["qacct", "-j", name]] if self.dialect.history == "qacct" else [])]
 
     def parse_find(self, answers: list[CommandOutput]) -> list[str]:
         return parse.found_ids(answers)
 
     def parse_find_named(self, answers: list[CommandOutput], name: str) -> list[str]:
-        """Return the ids; the name is looked for in the list."""
+        """Return the ids; the list contains all names."""
         return parse.found_ids(answers, name)
 
     def queues_argv(self) -> list[str]:
-        """Return `qstat -g c`: a line a queue with its slots."""
+        """Return `qstat -g c`: one line per queue with its slots."""
         return ["qstat", "-g", "c"]
 
     def parse_queues(self, answer: CommandOutput) -> list[QueueInfo]:
         return parse.queues(answer)
 
     def supports_after(self, condition: str) -> bool:
-        """`-hold_jid` waits for any end."""
+        """Return True for `any`: `-hold_jid` waits for any end."""
         return condition == "any"
 
     def shell(self, options: list[str], rcfile: Path) -> Shell:

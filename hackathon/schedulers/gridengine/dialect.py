@@ -1,4 +1,4 @@
-"""How a site's Grid Engine wants to be asked."""
+"""How a site's Grid Engine is used."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,25 +7,29 @@ from typing import Any, ClassVar, Literal
 from hackathon.schedulers.dialect import Dialect, Header
 
 STOPPED = frozenset({99, 100})
-"""A job that ends with 99 is run again, for ever; one that ends with 100 stays in the queue in error (Eqw)."""
+"""A job that ends with 99 is rerun forever; one that ends with 100 stays in the queue in error (Eqw)."""
 
 
 @dataclass(frozen=True)
 class GridEngineDialect(Dialect):
-    """Grid Engine's words for who pays, and for nodes."""
+    """Grid Engine's options for the account to charge and for nodes."""
 
     group: Literal["g", "project", "none"] = "none"
-    """Who pays: `qsub -g` (Univa's and Altair's Grid Engine at TSUBAME and ABCI; the command says it, not the script),
-    `-P`, or nothing."""
+    """Account to charge: `qsub -g`, `-P`, or none.
+
+    `-g` is for Univa's and Altair's Grid Engine at TSUBAME and ABCI; it is an option of the command, not of the script.
+    """
     queue: Literal["name", "resource"] = "name"
-    """What the profile's queues are: queues, `-q NAME`, or resource types, `-l TYPE=NODES` (TSUBAME, ABCI)."""
+    """Meaning of the profile's queues: queues, `-q NAME`, or resource types, `-l TYPE=NODES` (TSUBAME, ABCI)."""
     pe: str | None = None
-    """The parallel environment that gives whole nodes: its `allocation_rule` is a number of slots a node. Resource
-    types need none."""
+    """The parallel environment that allocates whole nodes: its `allocation_rule` is a number of slots per node.
+
+    Resource types need none.
+    """
     slots_per_node: int | None = None
-    """Slots of a whole node, as that number says; without it a node has as many slots as processes."""
+    """Slots of a whole node, by that rule; without it a node has as many slots as processes."""
     history: Literal["qacct", "none"] = "qacct"
-    """How ended jobs are asked for: `qacct -j`; `none`, not at all."""
+    """How ended jobs are queried: `qacct -j`, or `none`."""
 
     patterns: ClassVar[Mapping[str, str]] = {
         **Dialect.patterns,
@@ -35,7 +39,7 @@ class GridEngineDialect(Dialect):
     sites_are_alike: ClassVar[bool] = False
     hosts_command: ClassVar[str] = "awk '!seen[$1]++ { print $1 }' \"$PE_HOSTFILE\""
     id_variable: ClassVar[str] = "JOB_ID"
-    # `HOSTNAME` and `TMPDIR` are left out everywhere
+    # `HOSTNAME` and `TMPDIR` are omitted for every scheduler
     task_variables: ClassVar[tuple[str, ...]] = (
         "SGE_TASK", "SGE_JOB_SPOOL", "SGE_BINDING", "SGE_HGR", "NSLOTS", "QUEUE", "REQNAME", "REQUEST", "RESTARTED",
         "PE_HOSTFILE", "PE$", "T4TMPDIR", "SGE_LOCALDIR",
@@ -43,16 +47,16 @@ class GridEngineDialect(Dialect):
 
     @property
     def wants_group(self) -> bool:
-        """Sites that ask who pays refuse a job that does not say so, or give it minutes."""
+        """Sites with accounts refuse a job without one, or limit it to minutes."""
         return self.group != "none"
 
     @property
     def reserved_exit_codes(self) -> frozenset[int]:
-        """What a job must not end with."""
+        """Exit codes that a job must not return."""
         return STOPPED
 
     def command_options(self, header: Header) -> list[str]:
-        """Return `-g GROUP`, which scripts cannot hold."""
+        """Return `-g GROUP`, which scripts cannot contain."""
         return ["-g", header.group] if self.group == "g" and header.group else []
 
     def directives(self, header: Header) -> dict[str, Any]:
@@ -70,9 +74,9 @@ class GridEngineDialect(Dialect):
         }
 
     def nodes_of(self, slots: int) -> int | None:
-        """Return how many nodes a job's slots are; None where the profile does not tell.
+        """Return the number of nodes for a job's slots; None when the profile does not define it.
 
-        Resource types smaller than a node have fewer slots, in a number that is not known.
+        Resource types smaller than a node have fewer slots, in an unknown number.
         """
         slots_per_node = self.slots_per_node if self.queue == "name" else None
         return -(-slots // slots_per_node) if slots_per_node else None

@@ -3,7 +3,7 @@
 import re
 
 JOB_IDS = re.compile(r"[1-9]\d{0,9}(?:\.\d{1,7}(?:-\d{1,7}(?::\d{1,7})?)?)?\Z", re.ASCII)
-"""No zeros in front: `0000` is a balance, say."""
+"""Without leading zeros: `0000` may be a balance."""
 _RANGE = re.compile(r"(\d{1,7})(?:-(\d{1,7})(?::(\d{1,7}))?)?\Z", re.ASCII)
 
 
@@ -13,13 +13,13 @@ def job_number(job_id: str) -> str:
 
 
 def tasks(job_id: str) -> range | None:
-    """Return the tasks that an id names; None for a whole job."""
+    """Return the tasks in an id; None for a whole job."""
     match = _RANGE.match(job_id.partition(".")[2])
     return _range(match) if match else None
 
 
 def has_task(tasks: str, numbers: range | None) -> bool:
-    """Return whether one of the tasks in a list, `1,3-9:2`, is wanted; an empty list is a job without tasks."""
+    """Return whether a list of tasks (`1,3-9:2`) contains one of these; an empty list is a job without tasks."""
     if numbers is None or not tasks:
         return numbers is None
     ranges = [_range(match) for part in tasks.split(",") if (match := _RANGE.match(part))]

@@ -1,8 +1,7 @@
-"""The list of jobs, `qstat -xml`, and `qstat -j`, which says why a job waits.
+"""Parse the list of jobs (`qstat -xml`) and `qstat -j`, which reports why a job waits.
 
-Names in the list are whole; the table of a plain `qstat` cuts them to ten letters.
-
-The list is read entry by entry, each of which has an end mark: a name of somebody else's that is no XML spoils nothing.
+Names in the list are complete; a plain `qstat` cuts them to ten characters. The list is read entry by entry, by their
+end marks, so that another user's name that breaks the XML does no harm.
 """
 
 import re
@@ -13,7 +12,7 @@ from hackathon.schedulers.words import moment, printable
 
 END = "</job_info>"
 LETTERS = frozenset("dEhqrRsSTtwz")
-"""Letters of a state that are known; `z` is shown only of ended jobs that are asked for."""
+"""Known letters of a state; `z` appears only for ended jobs that are queried."""
 
 _ENTRY = re.compile(r"<job_list\b[^>]*>(.*?)</job_list>", re.DOTALL)
 _QUEUE = re.compile(r"<Queue-List>\s*<name>([^<]*)</name>(.*?)</Queue-List>", re.DOTALL)
@@ -26,7 +25,7 @@ _OF_QUEUES = re.compile(r"queue instance |Job is in error state|\(Collecting of 
 
 
 class ListedJob(NamedTuple):
-    """One job of the list, or some tasks of an array that have the same state."""
+    """One job of the list, or the tasks of an array in the same state."""
 
     number: str
     name: str
@@ -42,14 +41,13 @@ class ListedJob(NamedTuple):
 
 
 def is_whole(answer: CommandOutput) -> bool:
-    """Return whether an answer is a list that was not cut off. Inside it the waiting jobs have an element of that name,
-    too."""
+    """Return whether an answer is a complete list. Its part for waiting jobs is an element of the same name."""
     text = answer.stdout.rstrip()
     return answer.exit_code == 0 and text.endswith(END) and text.count(END) == text.count("<job_info")
 
 
 def entries(answer: CommandOutput) -> list[ListedJob]:
-    """Return what a list has; entries that are cut off, or of which number or state is missing, are left out."""
+    """Return the entries of a list, except truncated ones and those without number or state."""
     jobs = []
     for match in _ENTRY.finditer(answer.stdout):
         values = {name: _plain(value) for name, value in _VALUE.findall(match[1])}
@@ -71,7 +69,7 @@ def by_number(answer: CommandOutput) -> dict[str, list[ListedJob]]:
 
 
 def hosts_of(answer: CommandOutput) -> dict[str, str]:
-    """Return number of a job → host, from a list of queues on hosts; nothing from one that was cut off."""
+    """Return number of a job → host, from a list of queues on hosts; {} for a truncated list."""
     hosts: dict[str, str] = {}
     for match in _QUEUE.finditer(answer.stdout if is_whole(answer) else ""):
         for number in re.findall(r"<JB_job_number>(\d+)</JB_job_number>", match[2]):
@@ -84,7 +82,7 @@ def _plain(text: str) -> str:
 
 
 def state_of(letters: str) -> str:
-    """Return the state that letters stand for: `Eqw`, `hqw`, `dr`, `Rr` (running once more)."""
+    """Return the state for letters: `Eqw`, `hqw`, `dr`, `Rr` (rerunning)."""
     if not letters or not LETTERS.issuperset(letters) or "z" in letters:
         return UNKNOWN
     if "d" in letters:
@@ -92,7 +90,7 @@ def state_of(letters: str) -> str:
     if "E" in letters:
         return HELD
     if letters.strip("hRqw"):
-        return RUNNING  # r, t (being sent), s, S, T (suspended)
+        return RUNNING  # r, t (transferring), s, S, T (suspended)
     return HELD if "h" in letters else QUEUED if letters.strip("R") else UNKNOWN
 
 
@@ -105,7 +103,7 @@ _ORDER = (RUNNING, ENDING, UNKNOWN, QUEUED, HELD)
 
 
 def job_state(jobs: list[ListedJob], reason: str = "") -> JobState:
-    """Return the state of a job from its entries: of an array that of the tasks that are furthest."""
+    """Return the state of a job from its entries; for an array, of its most advanced tasks."""
     first, *_ = sorted(jobs, key=lambda entry: _ORDER.index(state_of(entry.state)))
     state = state_of(first.state)
     began = state in (RUNNING, ENDING) and not {"q", "w"} & set(first.state)
@@ -125,9 +123,9 @@ def job_state(jobs: list[ListedJob], reason: str = "") -> JobState:
 
 
 def reasons(answer: CommandOutput) -> dict[str, str]:
-    """Return number → why a job waits: the error of one in error, else what the scheduler says about the job itself.
+    """Return number → why a job waits: its error, else the scheduler's message about the job itself.
 
-    Lines about queues are left out: they are the same for all jobs. So is a line that does not end.
+    Lines about queues are omitted, because they are the same for all jobs. So are truncated lines.
     """
     reasons_of_jobs: dict[str, str] = {}
     parts: list[str] = []

@@ -1,6 +1,6 @@
-"""What Grid Engine's commands say together: states, ids, queues and bills.
+"""Combine the answers of Grid Engine's commands: states, ids, queues and accounting.
 
-What a real Grid Engine 8.1.9 with three hosts printed lies in `samples/`.
+`samples/` has the output of a real Grid Engine 8.1.9 with three hosts.
 """
 
 import re
@@ -25,15 +25,15 @@ from hackathon.schedulers.machine import QueueInfo
 from hackathon.text.messages import message
 
 FEW = 8
-"""Ended jobs that are asked for one by one."""
+"""Ended jobs that are queried individually."""
 OUR_NAMES = "hk-*"
 """The names that runs give their jobs."""
 MOST_WAITING = 40
-"""Waiting jobs of which a status question asks for the reason."""
+"""Waiting jobs whose reason a status query asks for."""
 
 LIST = ["qstat", "-u", "*", "-xml"]
 SILENT_HOSTS = ["qstat", "-f", "-qs", "u", "-u", "*", "-xml"]
-"""Queues on hosts that do not answer, with the jobs there."""
+"""Queues on unresponsive hosts, with their jobs."""
 _SUBMITTED = re.compile(r"^Your job(?:-array)? (\S+) \(.*\) has been submitted$", re.MULTILINE)
 _TOLD = re.compile(r"has (?:registered the job|deleted job)|already in deletion")
 _GONE = re.compile(r"job \"?\S+?\"? does not exist")
@@ -41,7 +41,7 @@ _QUEUE = re.compile(r"([A-Za-z0-9]\S*) +(?:\S+) +(\d+) +(\d+) +(\d+) +(\d+) +(\d
 
 
 def submitted_id(answer: CommandOutput) -> str:
-    """Return the job id that `qsub -terse` prints, the last line that is one: a site may print news and points."""
+    """Return the job id that `qsub -terse` prints: the last line with an id, as a site may print news and points."""
     if answer.exit_code:
         error = failed(answer, otherwise="refused")
         error.no_job = error.id in ANSWERED
@@ -56,7 +56,7 @@ def submitted_id(answer: CommandOutput) -> str:
 
 
 def was_told(answer: CommandOutput) -> bool:
-    """Return True when told to end, False when the job is gone. A deletion always prints what it did."""
+    """Return True when the job is being deleted, False when it is gone. A deletion always prints its result."""
     output = answer.stdout + answer.stderr
     if _TOLD.search(output):
         return True
@@ -66,16 +66,16 @@ def was_told(answer: CommandOutput) -> bool:
 
 
 def records_of(job_ids: list[str]) -> list[list[str]]:
-    """Return the questions for the records of ended jobs: few by their numbers, many by the names that runs give them.
+    """Return the queries for records of ended jobs: few by number, many by the names that runs have.
 
-    Each is a search through the file of all accounts, and `qacct -j 1,2` answers for 1 only.
+    Each query searches the whole accounting file, and `qacct -j 1,2` answers only for 1.
     """
     numbers = list(dict.fromkeys(map(ids.job_number, job_ids)))
     return [["qacct", "-j", number] for number in numbers] if len(numbers) <= FEW else [["qacct", "-j", OUR_NAMES]]
 
 
 def not_named(answers: list[CommandOutput], job_ids: list[str]) -> list[list[str]]:
-    """Return the questions by number for a few of those jobs that are not among the records by name."""
+    """Return queries by number for a few of the jobs that are not among the records by name."""
     named = [answer for answer in answers if answer.argv[-1] == OUR_NAMES]
     if not named:
         return []
@@ -85,9 +85,9 @@ def not_named(answers: list[CommandOutput], job_ids: list[str]) -> list[list[str
 
 
 def follow_ups(answers: list[CommandOutput], job_ids: list[str], history: str) -> list[list[str]]:
-    """Return the questions that the list of jobs makes necessary.
+    """Return the queries that the list of jobs makes necessary.
 
-    Why some wait, how some ended, and which of those that are being deleted are on hosts that do not answer.
+    They ask why jobs wait, how others ended, and which jobs in deletion are on unresponsive hosts.
     """
     first = answers[0]
     if first.argv[0] == "qacct":
@@ -107,10 +107,10 @@ def follow_ups(answers: list[CommandOutput], job_ids: list[str], history: str) -
 
 
 def status(answers: list[CommandOutput], job_ids: list[str], history: str) -> StatusAnswer:
-    """Return the jobs that are in the list or on record.
+    """Return the jobs in the list or in the records.
 
-    A job is absent when a whole list lacks it and there is no record of it. What was not asked, or not answered to its
-    end, is UNKNOWN. Raises SchedulerError when the list says nothing about the ids.
+    A job is absent when a complete list and the records lack it. A job without a query or a complete answer is UNKNOWN.
+    Raises SchedulerError when the list contains nothing about the ids.
     """
     first, *further = answers
     if first.exit_code:
@@ -134,7 +134,7 @@ def status(answers: list[CommandOutput], job_ids: list[str], history: str) -> St
         if mine:
             jobs[job_id] = listing.job_state(mine, why.get(number, ""))
             if jobs[job_id].state == ENDING and number in silent_hosts:
-                # it ends when the host is back or an administrator deletes it, and nothing good can come of it
+                # it ends when the host is back or an administrator deletes it; until then it makes no progress
                 reason = message("schedulers.silent_host", host=silent_hosts[number])
                 jobs[job_id] = replace(jobs[job_id], state=NODE_FAILED, reason=reason)
         elif not complete:
@@ -158,13 +158,13 @@ def _ended(answers: list[CommandOutput], job_id: str) -> JobState | None:
             return state
         if answer.argv[-1] == number and answer.exit_code not in (0, NO_ANSWER):
             reason = plain_words(answer)
-    return JobState(UNKNOWN, "", reason=reason)  # asked for the next time
+    return JobState(UNKNOWN, "", reason=reason)  # the next status query asks again
 
 
 def found_ids(answers: list[CommandOutput], name: str | None = None) -> list[str]:
-    """Return the ids of jobs of a name in the list and on record, the oldest first.
+    """Return the ids of jobs with a name in the list and in the records, the oldest first.
 
-    Raises SchedulerError where it would not be certain that there is none.
+    Raises SchedulerError when it is not certain that there are none.
     """
     numbers: set[str] = set()
     doubt: CommandOutput | None = None
@@ -186,7 +186,7 @@ def found_ids(answers: list[CommandOutput], name: str | None = None) -> list[str
 
 
 def queues(answer: CommandOutput) -> list[QueueInfo]:
-    """Return the queues with their slots; one whose slots are all switched off or in error takes no jobs now."""
+    """Return the queues with their slots; a queue is closed if all its slots are disabled or in error."""
     if answer.exit_code:
         raise failed(answer)
     queue_infos = []
@@ -201,7 +201,7 @@ def queues(answer: CommandOutput) -> list[QueueInfo]:
 
 
 def accounts(answers: list[CommandOutput], job_ids: list[str], dialect: GridEngineDialect) -> dict[str, JobAccounting]:
-    """Return what is on record of each job. Raises SchedulerError when nothing is answered."""
+    """Return the accounting of each job. Raises SchedulerError without any answer."""
     for answer in answers:
         if answer.exit_code and not records.lacks(answer):
             raise failed(answer)

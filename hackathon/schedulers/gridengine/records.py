@@ -1,8 +1,7 @@
-"""Records of ended jobs, `qacct -j`: a block for every life of a job, and for every task of an array.
+"""Parse records of ended jobs, `qacct -j`: one block per life of a job and per task of an array.
 
-A job of several hosts may also have a block for everything that ran on the others, before its own one
-(`accounting_summary` of sge_pe(5)). There is no end mark: exit code 0 has to say that all blocks were written. Times
-are of this machine's zone.
+A job on several hosts may also have a block for everything on the other hosts, before its own one (`accounting_summary`
+of sge_pe(5)). There is no end mark: exit code 0 means that all blocks were printed. Times are in this machine's zone.
 """
 
 import re
@@ -35,9 +34,9 @@ _NO_RECORDS = re.compile(r"/accounting: No such file or directory\n")
 LIMIT, AFTER, OWN_ERROR = 37, 100, 30
 """`failed`: the server enforced h_rt, h_cpu or h_vmem; the script or the job was killed; the script ended with 100."""
 AGAIN = frozenset({24, 25})
-"""`failed` of a life after which the job was queued again: moved, or rescheduled (exit code 99)."""
+"""`failed` of a life after which the job was requeued: migrated, or rescheduled (exit code 99)."""
 LOST_NODE = frozenset({19, 21})
-"""`failed`: the host does not know how the job ended, or does not know the job."""
+"""`failed`: the host does not know the job or how it ended."""
 
 
 class EndedLife(NamedTuple):
@@ -53,19 +52,19 @@ class EndedLife(NamedTuple):
     end: float | None
     failed: int
     words: str
-    """`failed` as it stands there."""
+    """`failed` as printed."""
     exit_code: int
     slots: int
     environment: str
     """The parallel environment; empty for none."""
     deleted_by: str
-    """Empty where nobody deleted it, or where the version does not tell."""
+    """Empty when nobody deleted it, or when this version does not report it."""
 
 
 def lacks(answer: CommandOutput) -> bool:
-    """Return whether an answer says that there is no record of a job, or that there are no records here at all.
+    """Return whether there is no record of a job, or no accounting file on this machine.
 
-    The file of accounts may lie where the login nodes do not see it, and is not there before the first job ended.
+    The login nodes may not see the file, and it does not exist before the first job has ended.
     """
     if answer.exit_code == 0:
         return False
@@ -75,10 +74,10 @@ def lacks(answer: CommandOutput) -> bool:
 
 
 def lives(answer: CommandOutput, number: str = "", *, several: bool = False) -> list[EndedLife]:
-    """Return the blocks of a job, or of several ones, in the order of their writing.
+    """Return the blocks of one job or of several, in file order.
 
-    A block that is cut off before its exit code is left out. Numbers are used again after ten million jobs: of one job,
-    blocks of another name or owner than the last one's are left out.
+    A block without its exit code is truncated and omitted. Job numbers restart after ten million jobs: for a single
+    job, blocks with another name or owner than the last one's are omitted.
     """
     if answer.exit_code:
         return []
@@ -128,9 +127,9 @@ def _moment(text: str) -> float | None:
 
 
 def job_state(lives: list[EndedLife]) -> JobState | None:
-    """Return how a job ended, of an array how the worst of its tasks did; None where the blocks do not tell.
+    """Return how a job ended (for an array, its worst task); None when the blocks do not show it.
 
-    The last life of each counts. A job that was killed from outside and one that was deleted look alike: FINISHED.
+    The last life of each task counts. A killed job and a deleted job look alike: FINISHED.
     """
     last = {life.task: life for life in _of_the_job(lives)}
     if not last:
@@ -140,7 +139,7 @@ def job_state(lives: list[EndedLife]) -> JobState | None:
 
 
 def _of_the_job(lives: list[EndedLife]) -> list[EndedLife]:
-    """Return the lives without what ran on other hosts: a block that lies within a later one of the same job."""
+    """Return the lives without blocks of other hosts, which lie within a later block of the same job."""
     own: list[EndedLife] = []
     for life in reversed(lives):
         if not any(_is_part(life, other) for other in own):
@@ -156,7 +155,7 @@ def _is_part(life: EndedLife, other: EndedLife) -> bool:
 
 def _state(life: EndedLife) -> JobState:
     state, code = FAILED, life.exit_code
-    # a host that died with a job has forgotten when it began
+    # a host that died with a job does not report its start
     began = None if life.failed in LOST_NODE else life.start is not None
     signal = code - 128 if 128 < code < 128 + 65 else None
     if life.failed == 0:
@@ -164,7 +163,7 @@ def _state(life: EndedLife) -> JobState:
     elif life.failed == LIMIT or _LIMIT.search(life.words):
         state = TIMEOUT
     elif life.failed == AFTER or life.failed in AGAIN:
-        state = FINISHED  # deleted or killed; or deleted while it was queued again
+        state = FINISHED  # deleted or killed; or deleted after it was requeued
     elif life.failed in LOST_NODE:
         state = NODE_FAILED
     if life.deleted_by and state == FINISHED:
@@ -186,7 +185,7 @@ def _state(life: EndedLife) -> JobState:
 
 
 def account(lives: list[EndedLife], dialect: GridEngineDialect) -> JobAccounting:
-    """Return every life that began; its nodes where the profile tells how many slots a node has."""
+    """Return every life that began, with its nodes if the profile defines the slots per node."""
     return JobAccounting(
         tuple(
             Charge(life.start, life.end, None, _nodes(life, dialect), None, life.name, life.owner)

@@ -1,7 +1,7 @@
-"""What Grid Engine's commands say when they do not do what they are told: the words tell, the exit code does not.
+"""Messages of Grid Engine's commands when they fail. Only the text shows the reason, not the exit code.
 
-`Unable to run job:` with exit code 1 is a refusal of the server or of a site's verifier as well as a server that does
-not answer. Exit codes 2, 5, 7 and 14 are about options and the script (`samples/qsub_errors.txt`).
+`Unable to run job:` with exit code 1 may be a refusal of the server or of a site's verifier, or an unresponsive server.
+Exit codes 2, 5, 7 and 14 are about options and the script (`samples/qsub_errors.txt`).
 """
 
 import re
@@ -22,20 +22,20 @@ _WORDS: tuple[tuple[str, str, bool], ...] = (
     (r"Unable to read script file", "bad_script", False),
     (r"is not a \S+ value|not a valid object name|not allowed in objectname|must not contain", "bad_value", False),
 )  # fmt: skip
-"""Words → message, and whether the same command may go through later."""
+"""Words → message, and whether the same command may succeed later."""
 ANSWERED = frozenset({"schedulers.user_limit"})
-"""Of these it is certain that no job came of a submission that may go through later."""
+"""Messages after which certainly no job was created, although a later attempt may succeed."""
 _TABLE = tuple((re.compile(pattern, re.IGNORECASE), key, transient) for pattern, key, transient in _WORDS)
 _OPTION = re.compile(r"(?:invalid option argument|Unknown option) *\"?(-\w+)?")
 _OTHERS = (
     (re.compile(r"^usage: *q(?:sub|stat|del) \[-[af]|^usage:\nqstat|qstat: illegally formed", re.M), "pbs"),
     (re.compile(r"slurm", re.IGNORECASE), "slurm"),
 )
-"""Whose command of the same name it is."""
+"""Output of another scheduler's command with the same name."""
 
 
 def failed(answer: CommandOutput, otherwise: str = "failed") -> SchedulerError:
-    """Return the error of a command, with its own words."""
+    """Return the error of a command, with its message."""
     output = answer.stderr + answer.stdout
     values: dict[str, object] = {"command": command(answer), "code": answer.exit_code, "words": plain_words(answer)}
     for pattern, scheduler in _OTHERS:
@@ -52,10 +52,10 @@ def failed(answer: CommandOutput, otherwise: str = "failed") -> SchedulerError:
 
 
 def garbage(answer: CommandOutput) -> SchedulerError:
-    """Return the error of an answer that says nothing, or that was cut off."""
+    """Return the error for an empty or truncated answer."""
     return SchedulerError("schedulers.garbage", transient=True, command=command(answer), words=plain_words(answer))
 
 
 def plain_words(answer: CommandOutput) -> str:
-    """Return what a command said, without the line with which every refusal ends."""
+    """Return a command's message without the line that ends every refusal."""
     return words(answer).removesuffix("/ Exiting.").strip()

@@ -1,4 +1,4 @@
-"""How Grid Engine reads a job script, for the linter and the converter: what Grid Engine 8.1.9 does with 250 scripts.
+"""How Grid Engine reads a job script, for the linter and the converter: by 250 scripts on Grid Engine 8.1.9.
 
 Univa's and Altair's Grid Engine know more options and forms of times: scripts for machines with resource types, which
 have one of these, are not judged by 8.1.9 there.
@@ -97,7 +97,7 @@ OPTIONS = table("""
 """)
 _TIME = re.compile(r"\d+\Z|\d*:\d*:\d*\Z|(?i:infinity)\Z", re.ASCII)
 _NUMBER = re.compile(r"([+-]?(?:0x[0-9a-f]{1,16}|(?:\d+(?:\.\d*)?|\.\d+)(?:e\d+)?))([kKmMgGtT]?)\Z", re.ASCII)
-"""What is taken for seconds, too: `10m` is ten million (`K`, `M`, `G`, `T` are powers of 1024)."""
+"""Numbers that are also accepted as seconds: `10m` is ten million (`K`, `M`, `G`, `T` are powers of 1024)."""
 _POWERS = {letter: base**power for power, pair in enumerate(("kK", "mM", "gG", "tT"), 1)
            for letter, base in zip(pair, (1000, 1024), strict=True)}  # fmt: skip
 _MEMORY = re.compile(r"-l (?:mem|virtual|swap)_(?:free|total|used|rsvd)\Z|-l [sh]_(?:vmem|rss|data|stack|core|fsize)\Z")
@@ -110,7 +110,7 @@ _VALUES = {
     "-t": rf"{_TASKS}(?:,{_TASKS})*",
     "-tc": r"\d+",
     "-pe": r"\S+ (?!0+\Z)[\d,-]*\d[\d,-]*",
-    "-p": r"0|-0*(?:10[01]\d|102[0-3]|\d{1,3})",  # above 0: administrators alone
+    "-p": r"0|-0*(?:10[01]\d|102[0-3]|\d{1,3})",  # positive values are for administrators
     "-a": r"(?:\d\d){0,2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])(?:[01]\d|2[0-3])[0-5]\d(?:\.[0-5]\d)?",
     "-w": r"[ewnpv]",
 }
@@ -128,7 +128,7 @@ def read(settings: Iterable[Setting], types: Mapping[str, int] | None = None) ->
         soft = setting.key == "-soft" or (soft and setting.key != "-hard")
         match setting.key:
             case key if soft and key.partition(" ")[0] in ("-l", "-q"):
-                taken = False  # a wish
+                taken = False  # a soft request
             case "-N":
                 request.name = value
             case "-q":
@@ -179,7 +179,7 @@ def _seconds(value: str) -> int | None:
 
 
 def _odd_seconds(value: str) -> str | None:
-    """Return the seconds that are read from a text that is no time, None when it is refused."""
+    """Return the seconds that Grid Engine reads from a text that is not a time, None when it refuses the text."""
     match = _NUMBER.match(value)
     if not match:
         return None
@@ -189,9 +189,9 @@ def _odd_seconds(value: str) -> str | None:
 
 
 def write(request: ScriptRequest, dialect: Mapping[str, object]) -> tuple[list[str], list[str]]:
-    """Return the options that ask for the same; nodes by the profile's resource type or by its slots, else slots.
+    """Return the options for the same request; nodes by the profile's resource type or slots, else slots.
 
-    A group that only the command of a submission can say is lost.
+    A group that only the submission command can name is lost.
     """
     kind = request.queue if dialect.get("queue") == "resource" else None
     slots, slots_per_node = request.total(), dialect.get("slots_per_node")

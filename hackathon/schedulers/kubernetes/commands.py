@@ -1,4 +1,4 @@
-"""The commands of Kubernetes: kubectl alone. `manifest.py` says what is submitted, `parse.py` what the answers mean."""
+"""The commands of Kubernetes, all by kubectl. `manifest.py` writes the submission, `parse.py` reads the output."""
 
 import re
 from collections.abc import Mapping
@@ -16,12 +16,12 @@ JOBS, SERVICES = "jobs.batch", "services"
 GROUPS = {"volcano": "podgroups.scheduling.volcano.sh", "scheduler-plugins": "podgroups.scheduling.x-k8s.io"}
 QUEUES = {"kueue": "localqueues.kueue.x-k8s.io", "volcano": "queues.scheduling.volcano.sh"}
 CREATED = 'jsonpath={.kind}/{.metadata.namespace}/{.metadata.name}{"\\n"}'
-"""What `create` says of each object that it has created."""
+"""Output of `create` for each created object."""
 
 
 @dataclass(frozen=True)
 class Kubernetes(Scheduler):
-    """Kubernetes as pure functions: an Indexed Job whose pods all run the job script, found by its label."""
+    """Kubernetes as pure functions: an Indexed Job whose pods all run the job script; its label identifies it."""
 
     name: ClassVar[str] = "kubernetes"
     dialect: KubernetesDialect = field(default_factory=KubernetesDialect)
@@ -44,14 +44,14 @@ class Kubernetes(Scheduler):
         return self._kubectl("create", *check, "--filename", NAME, "--output", CREATED)
 
     def files(self, submission: Submission, header: Header) -> Mapping[str, str]:
-        """Return the manifest, whose pods run the script where it lies."""
+        """Return the manifest; its pods run the script in the run directory."""
         return {NAME: manifest(self.dialect, submission, header)}
 
     def parse_submit(self, answer: CommandOutput) -> str:
         return parse.submitted_id(answer)
 
     def undo_argv(self, answer: CommandOutput) -> list[list[str]]:
-        """Return what deletes the objects of a submission that failed half-way; those of an earlier one stay."""
+        """Return the commands that delete the objects of a partly failed submission; those of an earlier one stay."""
         objects = parse.created(answer)
         if not objects or parse.is_there_already(answer):
             return []
@@ -59,7 +59,7 @@ class Kubernetes(Scheduler):
         return [self.cancel_argv(job_id(namespace, name))]
 
     def status_argv(self, ids: list[str]) -> list[list[str]]:
-        """Return one question a namespace, of which there is normally one; pods say why a job waits or failed."""
+        """Return one query per namespace, normally a single one; pods show why a job waits or failed."""
         jobs: dict[str, list[str]] = {}
         for written_id in ids:
             namespace, name = self._split(written_id)
@@ -76,7 +76,7 @@ class Kubernetes(Scheduler):
         return parse.status(answers, namespaces, job_ids)
 
     def cancel_argv(self, job_id: str) -> list[str]:
-        """Return what deletes the Job, its Service and its PodGroup. The Job's record goes with it: the run's stays."""
+        """Return the command that deletes the Job, its Service and its PodGroup. Only the run's records remain."""
         namespace, name = self._split(job_id)
         kinds = [JOBS, SERVICES, *([GROUPS[self.dialect.gang]] if self.dialect.gang in GROUPS else [])]
         return self._kubectl("delete", ",".join(kinds), name, "--namespace", namespace,
@@ -90,7 +90,7 @@ class Kubernetes(Scheduler):
         return False
 
     def find_argv(self, name: str) -> list[list[str]]:
-        """Return the question for Jobs with the name as their label."""
+        """Return the query for Jobs with the name as their label."""
         return [
             self._kubectl("get", JOBS, "--namespace", self.dialect.namespace, "--selector", f"{JOB}={name}",
                           "--output", "json")
@@ -100,7 +100,7 @@ class Kubernetes(Scheduler):
         return parse.found_ids(answers[0])
 
     def queues_argv(self) -> list[str]:
-        """Return the question for the gang's queues; without a gang for the namespace's quota."""
+        """Return the query for the gang's queues; without a gang for the namespace's quota."""
         kind = QUEUES.get(self.dialect.gang, "resourcequotas")
         return self._kubectl("get", kind, "--namespace", self.dialect.namespace, "--output", "json")
 

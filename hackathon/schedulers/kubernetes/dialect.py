@@ -1,4 +1,4 @@
-"""How a site's Kubernetes wants to be asked: what a manifest says that no job script has a place for."""
+"""How a site's Kubernetes is used: the parts of a manifest that a job script cannot contain."""
 
 import re
 from collections.abc import Mapping
@@ -10,34 +10,34 @@ from hackathon.schedulers.dialect import Dialect, Header
 from hackathon.text.errors import RequestError
 
 LABEL = r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?"
-"""A DNS label (RFC 1123), which names of namespaces, Jobs and Services are."""
+"""A DNS label (RFC 1123): the form of names of namespaces, Jobs and Services."""
 SUBDOMAIN = r"(?=.{1,253}\Z)[a-z0-9]([a-z0-9.-]*[a-z0-9])?"
-"""A DNS subdomain, which names of most other objects are."""
+"""A DNS subdomain: the form of names of most other objects."""
 QUANTITY = r"[0-9]+(\.[0-9]+)?(m|k|[MGTPE]|[KMGTPE]i)?"
 """An amount of a resource: `16`, `500m`, `64Gi` (Kubernetes, `resource.Quantity`)."""
 QUALIFIED = r"([a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?"
-"""A qualified name, which labels and resources have: `nvidia.com/gpu`."""
+"""A qualified name: the form of labels and resources, `nvidia.com/gpu`."""
 VALUE = r"([A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?)?"
 """A label's value."""
 PATH = r"/[^:\0-\x1f\x7f]{0,4000}"
-"""A folder that a volume is mounted at: absolute, without a colon."""
+"""Mount point of a volume: absolute, without a colon."""
 
 
 @dataclass(frozen=True)
 class Volume:
-    """Where the runs lie: the same folder on the machine of the commands and in every pod."""
+    """Storage of the runs: the same folder on the machine of the commands and in every pod."""
 
     path: str
-    """The folder, e.g. `/work`: the volume is mounted there in the pods, and must be there where `hackathon` runs."""
+    """The folder, e.g. `/work`: the pods mount the volume there, and it must exist there where `hackathon` runs."""
     claim: str | None = None
     """A PersistentVolumeClaim of the namespace that many nodes may write to (ReadWriteMany)."""
     host_path: str | None = None
-    """A folder of every node in place of a claim, where the site allows it."""
+    """A folder of every node instead of a claim, if the site allows it."""
 
 
 @dataclass(frozen=True)
 class Toleration:
-    """A taint of nodes that the pods put up with."""
+    """A taint of nodes that the pods tolerate."""
 
     key: str | None = None
     """The taint's key, e.g. `nvidia.com/gpu`; none for every taint."""
@@ -46,45 +46,48 @@ class Toleration:
     value: str | None = None
     """The taint's value with `Equal`."""
     effect: Literal["NoSchedule", "PreferNoSchedule", "NoExecute"] | None = None
-    """The taint's effect; none for every one."""
+    """The taint's effect; none for every effect."""
 
 
 @dataclass(frozen=True)
 class KubernetesDialect(Dialect):
-    """Namespace, image and volume, who runs what on which nodes, and who makes pods start together."""
+    """Namespace, image, volume, account, nodes, and the component that starts all pods together."""
 
     namespace: str = "default"
-    """Namespace of the jobs. Other namespaces get profiles of their own."""
+    """Namespace of the jobs. Other namespaces need profiles of their own."""
     context: str | None = None
     """Context of the kubeconfig; none for the current one."""
     image: str | None = None
     """Image of the container, with bash, coreutils, procps, Python and the training framework. Needed to submit."""
     image_pull_policy: Literal["Always", "IfNotPresent", "Never"] | None = None
-    """When nodes fetch the image; none leaves it to Kubernetes."""
+    """When nodes fetch the image; none for Kubernetes' default."""
     image_pull_secrets: list[str] = field(default_factory=list)
     """Secrets of the namespace with which nodes fetch the image."""
     volume: Volume | None = None
     """The volume with the runs, `{claim: team-work, path: /work}`. Needed to submit."""
     run_as_user: Count = "auto"
-    """Number of the account that the pods run as; `auto`: that of whoever submits, who owns the files."""
+    """Number of the account that the pods run as; `auto`: that of the submitting user, who owns the files."""
     run_as_group: Count = "auto"
     """Number of its group, also that of the volume's files (`fsGroup`)."""
     supplemental_groups: list[Natural] = field(default_factory=list)
     """Numbers of further groups, e.g. that of a team's shared data."""
     gpu_resource: str = "nvidia.com/gpu"
-    """The resource that a GPU is."""
+    """The resource name of a GPU."""
     resources: dict[str, str] = field(default_factory=dict)
     """Further limits of a pod, e.g. `{memory: 200Gi, rdma/hca: "1"}`."""
     cpu_request: Literal["none", "cpu"] = "none"
-    """`requests.cpu` for the threads of all processes. A node never gives all its cores: set `threads` accordingly."""
+    """`requests.cpu` for the threads of all processes. A node never offers all its cores: set `threads` accordingly."""
     shm_size: str | None = None
-    """Size of /dev/shm, which data loaders need, e.g. `64Gi`; it counts as the pod's memory. None: as much as that."""
+    """Size of /dev/shm, which data loaders need, e.g. `64Gi`; it counts as the pod's memory.
+
+    None: no limit of its own.
+    """
     startup: Natural = 600
-    """Seconds that a pod may take beyond the walltime: the image is pulled meanwhile. `stop` comes by the walltime."""
+    """Seconds that a pod may take beyond the walltime, e.g. to pull the image. `stop` still follows the walltime."""
     grace: Natural = 60
     """Seconds between TERM and KILL."""
     gang: Literal["none", "kueue", "volcano", "scheduler-plugins"] = "none"
-    """What starts all pods together: Kueue (a queue is a LocalQueue), Volcano or scheduler-plugins (a PodGroup)."""
+    """Starts all pods together: Kueue (a queue is a LocalQueue), Volcano or scheduler-plugins (a PodGroup)."""
     scheduler_name: str | None = None
     """Scheduler of the pods; none: that of the gang, else that of the cluster."""
     priority_class: str | None = None
@@ -92,9 +95,9 @@ class KubernetesDialect(Dialect):
     node_selector: dict[str, str] = field(default_factory=dict)
     """Labels of the nodes that the pods may run on."""
     tolerations: list[Toleration] = field(default_factory=list)
-    """Taints that the pods put up with, e.g. `{key: nvidia.com/gpu, effect: NoSchedule}`."""
+    """Taints that the pods tolerate, e.g. `{key: nvidia.com/gpu, effect: NoSchedule}`."""
     validation: bool = True
-    """Whether kubectl checks the manifest against the server's schema before it creates anything."""
+    """Whether kubectl validates the manifest against the server's schema before it creates objects."""
 
     patterns: ClassVar[Mapping[str, str]] = {
         **Dialect.patterns,
@@ -116,15 +119,18 @@ class KubernetesDialect(Dialect):
 
     @property
     def whole_nodes(self) -> bool:
-        """A pod has the GPUs that it asks for, and other pods the rest."""
+        """A pod has only the GPUs that it requests; other pods may use the rest."""
         return False
 
     def has_launcher(self, launcher: str) -> bool:
-        """Nothing reaches another pod: torchrun runs in each of them."""
+        """Only torchrun, in each pod: a launcher cannot reach other pods."""
         return launcher in ("torchrun", "local")
 
     def directives(self, header: Header) -> dict[str, Any]:
-        """Add what the manifest has from the profile. Raises RequestError for what would be refused or ignored."""
+        """Add the profile's values for the manifest.
+
+        Raises RequestError for values that would be refused or ignored.
+        """
         volume = self.volume
         if self.gang == "kueue" and header.queue is None:
             raise RequestError("kubernetes.queue_needed")

@@ -1,4 +1,4 @@
-"""The manifest of a job: `job.yaml.j2`, filled with values that Python has written as JSON."""
+"""The manifest of a job: `job.yaml.j2`, filled with values that Python encodes as JSON."""
 
 import contextlib
 import getpass
@@ -17,19 +17,19 @@ from hackathon.text.printable import printable
 
 (NAME,) = KubernetesDialect.file_names
 JOB = "hackathon/job"
-"""Label of everything that belongs to a job; its value is the job's name."""
+"""Label of all objects of a job; its value is the job's name."""
 LABELS = {"app.kubernetes.io/managed-by": "hackathon"}
 QUEUE = "kueue.x-k8s.io/queue-name"
 SCHEDULERS = {"volcano": "volcano", "scheduler-plugins": "scheduler-plugins-scheduler"}
-"""Gang → the scheduler that knows its PodGroup, as its own installation calls it."""
+"""Gang → name of the scheduler for its PodGroup in its own installation."""
 _UNPRINTABLE = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
-"""What JSON may have in a text as it is, and YAML 1.2 may not (5.1 Character Set) or takes for the end of a line."""
+"""Characters that JSON allows in a string but YAML 1.2 does not (5.1 Character Set), or reads as a line end."""
 
 
 def manifest(dialect: KubernetesDialect, submission: Submission, header: Header) -> str:
-    """Return the text of `job.yaml`: a headless Service where there are several pods, and an Indexed Job.
+    """Return the text of `job.yaml`: a headless Service (for several pods) and an Indexed Job.
 
-    Raises RequestError: the profile has no image or volume, or the run does not lie on the volume.
+    Raises RequestError when the profile has no image or volume, or when the run is not on the volume.
     """
     if dialect.image is None or dialect.volume is None:
         raise RequestError("kubernetes.incomplete", key="volume" if dialect.image else "image")
@@ -50,7 +50,7 @@ def _values(dialect: KubernetesDialect, image: str, name: str, directory: str, h
     queued = {QUEUE: header.queue} if dialect.gang == "kueue" else {}
     group = {"scheduling.x-k8s.io/pod-group": name} if grouped else {}
     annotations: dict[str, str | None] = {}
-    if dialect.gang == "volcano":  # a Job of one pod has no PodGroup of its own: Volcano makes one
+    if dialect.gang == "volcano":  # Volcano creates the PodGroup of a Job with one pod
         key = "scheduling.k8s.io/group-name" if several else "scheduling.volcano.sh/queue-name"
         annotations = {key: name if several else header.queue}
     return {
@@ -89,11 +89,11 @@ def _given(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _security(dialect: KubernetesDialect) -> dict[str, Any]:
-    """Return who the pods run as: without this they are root, and so are the files of the run."""
+    """Return the account of the pods: otherwise they run as root, and the run's files belong to root."""
     user = os.getuid() if dialect.run_as_user == "auto" else dialect.run_as_user
     group = os.getgid() if dialect.run_as_group == "auto" else dialect.run_as_group
     context: dict[str, Any] = {"runAsUser": user, "runAsGroup": group, "fsGroup": group}
-    # else every file of a large volume is looked at before the pod starts
+    # otherwise the kubelet checks every file of a large volume before the pod starts
     context["fsGroupChangePolicy"] = "OnRootMismatch"
     if dialect.supplemental_groups:
         context["supplementalGroups"] = list(dialect.supplemental_groups)
@@ -101,7 +101,7 @@ def _security(dialect: KubernetesDialect) -> dict[str, Any]:
 
 
 def _variables(dialect: KubernetesDialect, name: str, directory: str) -> dict[str, str]:
-    """Return what the script must know, and what programs ask of an account that the image does not know."""
+    """Return the variables of the script, and those that programs need for an account unknown to the image."""
     return {
         "HACKATHON_JOB_ID": job_id(dialect.namespace, name),
         "HACKATHON_JOB_NAME": name,
@@ -118,12 +118,12 @@ def _user() -> str:
 
 
 def job_id(namespace: str, name: str) -> str:
-    """Return the id of a job: a name is unique in its namespace only."""
+    """Return the id of a job: a name is unique only in its namespace."""
     return f"{namespace}/{name}"
 
 
 def _resources(dialect: KubernetesDialect, header: Header) -> dict[str, Any]:
-    """Return limits, which are requests as well; processors are asked for without a limit."""
+    """Return limits, which are requests as well; processors have a request without a limit."""
     limits: dict[str, Any] = dict(dialect.resources)
     if header.gpus_per_node:
         limits[dialect.gpu_resource] = header.gpus_per_node
@@ -150,12 +150,12 @@ def _volumes(dialect: KubernetesDialect) -> dict[str, Any]:
 
 
 def _unexpanded(text: str) -> str:
-    """Return a word of a command or a variable's value as Kubernetes leaves it alone: it replaces `$(NAME)`."""
+    """Return a word of a command or a variable's value that Kubernetes does not expand: it replaces `$(NAME)`."""
     return text.replace("$", "$$")
 
 
 def _encoded(value: object) -> str:
-    """Return a value as JSON that is YAML 1.2, too. Raises RequestError for what is not text."""
+    """Return a value as JSON that is also YAML 1.2. Raises RequestError for invalid text."""
     text = json.dumps(value, ensure_ascii=False)
     try:
         text.encode()

@@ -1,7 +1,7 @@
-"""What kubectl prints, and what the conditions of Jobs and pods mean.
+"""Parse kubectl's output: the conditions of Jobs and pods.
 
-Names of conditions and reasons are those of the Kubernetes API (batch/v1 Job, v1 Pod) and of the kubelet. All that
-kubectl says with `-o json` is one JSON document: a truncated one is none.
+Names of conditions and reasons are those of the Kubernetes API (batch/v1 Job, v1 Pod) and of the kubelet. Output of `-o
+json` is one JSON document, so a truncated one is invalid.
 """
 
 import json
@@ -37,14 +37,14 @@ NEVER_STARTS = frozenset({
     "ImagePullBackOff", "ErrImagePull", "ErrImageNeverPull", "InvalidImageName", "RegistryUnavailable",
     "CreateContainerConfigError", "CreateContainerError", "RunContainerError",
 })  # fmt: skip
-"""Reasons of a container that waits, which somebody has to mend: it will not start by itself."""
+"""Reasons of a waiting container that somebody has to fix: it does not start by itself."""
 NODE = frozenset({
     "Evicted", "NodeLost", "NodeShutdown", "Shutdown", "Terminated", "Preempting", "NodeAffinity",
     "UnexpectedAdmissionError", "OutOfcpu", "OutOfmemory", "OutOfpods",
 })  # fmt: skip
-"""Reasons of a failed pod that are its node's."""
+"""Reasons of a failed pod that are its node's fault."""
 _REFUSED = re.compile(r"connection refused|was refused - did you specify")
-"""Nothing reached the server."""
+"""The server was not reached."""
 _AWAY = re.compile(
     r"connection reset|i/o timeout|TLS handshake timeout|Unable to connect to the server|no route to host"
     r"|network is unreachable|no such host|context deadline exceeded|request timed out|unexpected EOF|http2: "
@@ -59,11 +59,11 @@ _KINDS = (
     ("invalid", re.compile(r"\(Invalid\)|\(BadRequest\)|error validating|strict decoding error|unknown field")),
     ("no_kind", re.compile(r"no matches for kind|doesn't have a resource type")),
 )
-"""What a failure is → words of the server, by its reason (`Error from server (Forbidden)`), or of kubectl itself."""
+"""Kind of a failure → message of the server, by its reason (`Error from server (Forbidden)`), or of kubectl."""
 
 
 def failure(answer: CommandOutput, fallback: str = "failed") -> SchedulerError:
-    """Return what a command that failed means; `transient` where the same command may go through later."""
+    """Return the error of a failed command; `transient` if the same command may succeed later."""
     answer = _without_log(answer)
     values: dict[str, object] = {"command": command(answer), "code": answer.exit_code, "words": words(answer)}
     text = answer.stderr or answer.stdout
@@ -76,7 +76,7 @@ def failure(answer: CommandOutput, fallback: str = "failed") -> SchedulerError:
 
 
 def _without_log(answer: CommandOutput) -> CommandOutput:
-    """Return the answer without kubectl's own log (`E1123 15:56:07.801641 … memcache.go:265] …`), if more was said."""
+    """Return the answer without kubectl's log lines (`E1123 15:56:07.801641 … memcache.go:265] …`), if more remains."""
     lines = [line for line in answer.stderr.splitlines() if not _LOG.match(line)]
     return replace(answer, stderr="\n".join(lines)) if lines else answer
 
@@ -85,15 +85,15 @@ def _without_log(answer: CommandOutput) -> CommandOutput:
 
 
 def created(answer: CommandOutput) -> dict[str, tuple[str, str]]:
-    """Return kind → (namespace, name) of what a submission says that it created."""
+    """Return kind → (namespace, name) of the created objects in a submission's output."""
     names = (line.strip().split("/") for line in answer.stdout.splitlines())
     return {parts[0]: (parts[1], parts[2]) for parts in names if len(parts) == 3 and all(parts)}
 
 
 def submitted_id(answer: CommandOutput) -> str:
-    """Return the id of the Job. Raises SchedulerError when it was not created, or something that it needs.
+    """Return the id of the Job. Raises SchedulerError when the Job or an object that it needs was not created.
 
-    A Service that is there already is the job's own, of a submission that was cut off.
+    An existing Service is the job's own, from an interrupted submission.
     """
     objects_by_kind = created(answer)
     complaints = [line for line in answer.stderr.splitlines() if "rror" in line]
@@ -110,7 +110,7 @@ def submitted_id(answer: CommandOutput) -> str:
 
 
 def is_there_already(answer: CommandOutput) -> bool:
-    """Return whether a submission failed because the Job is there: it is another submission's, and must stay."""
+    """Return whether a submission failed because the Job exists: it belongs to another submission and must stay."""
     return "(AlreadyExists)" in answer.stderr and bool(re.search(r'jobs\.batch "', answer.stderr))
 
 
@@ -118,7 +118,7 @@ def is_there_already(answer: CommandOutput) -> bool:
 
 
 def objects(answer: CommandOutput) -> list[dict[str, Any]]:
-    """Return the objects of a list (`-o json`). Raises SchedulerError for a failure and for what is no whole list."""
+    """Return the objects of a list (`-o json`). Raises SchedulerError for a failure and for an incomplete list."""
     if answer.exit_code:
         raise failure(answer)
     try:
@@ -143,16 +143,16 @@ def _meta(item: dict[str, Any]) -> dict[str, Any]:
 
 
 def _named(item: dict[str, Any], namespace: str) -> str:
-    """Return the id of the job that an object belongs to."""
+    """Return the id of an object's job."""
     meta = _meta(item)
     name = meta.get("name") if item.get("kind") == "Job" else mapping_of(meta.get("labels")).get(JOB)
     return job_id(text_of(meta.get("namespace")) or namespace, text_of(name))
 
 
 def status(answers: list[CommandOutput], namespaces: list[str], ids: dict[str, str]) -> StatusAnswer:
-    """Return the jobs that the answers, one a namespace, know. `ids`: id as it was asked for → the whole id.
+    """Return the jobs in the answers, one answer per namespace. `ids`: id as in the query → full id.
 
-    Where one namespace does not answer, its jobs are UNKNOWN with the reason; raises SchedulerError when none does.
+    If one namespace does not answer, its jobs are UNKNOWN with the reason; raises SchedulerError when none answers.
     """
     jobs: dict[str, dict[str, Any]] = {}
     pods: dict[str, list[dict[str, Any]]] = {}
@@ -186,10 +186,10 @@ def status(answers: list[CommandOutput], namespaces: list[str], ids: dict[str, s
 
 
 def state_of(job: dict[str, Any] | None, pods: list[dict[str, Any]] | None) -> JobState | None:
-    """Return the state of a job from its Job object and its pods; None when neither is there."""
+    """Return the state of a job from its Job object and its pods; None when neither exists."""
     ranked = sorted(pods or [], key=_index)
     if job is None:
-        # a deleted Job is gone at once, its pods when they have ended
+        # a deleted Job disappears at once, its pods when they have ended
         return JobState(ENDING, "Terminating", hosts=_hosts(ranked), started=_started(ranked)) if ranked else None
     name = text_of(_meta(job).get("name"))
     status_, spec = mapping_of(job.get("status")), mapping_of(job.get("spec"))
@@ -213,7 +213,7 @@ def state_of(job: dict[str, Any] | None, pods: list[dict[str, Any]] | None) -> J
 
 
 def _open(pods: list[dict[str, Any]], completions: int, facts: dict[str, Any]) -> JobState:
-    """Return the state of a job that has neither ended nor begun to: its first pod is the job."""
+    """Return the state of a job that has neither started nor ended, by its first pod."""
     phases = [_phase(pod) for pod in pods]
     reasons = list(dict.fromkeys(reason for pod in pods if (reason := _why_pending(pod))))
     never = any(_waits(pod)[0] in NEVER_STARTS for pod in pods)
@@ -224,7 +224,7 @@ def _open(pods: list[dict[str, Any]], completions: int, facts: dict[str, Any]) -
     explanation = printable("; ".join(reasons))
     if first in ("Running", "Succeeded"):
         return JobState(RUNNING, "Running", reason=explanation, started=True, **facts)
-    if first == "Failed":  # the Job's own condition follows in a moment
+    if first == "Failed":  # the Job's own condition follows shortly
         return JobState(ENDING, "Failed", reason=explanation, started=_started(pods), **facts)
     if first in ("Pending", None):
         return JobState(QUEUED, first or "no pod", reason=explanation, never_runs=never, **facts)
@@ -254,7 +254,7 @@ def _failed(condition: dict[str, Any], pods: list[dict[str, Any]], facts: dict[s
     if disrupted:
         why = printable(text_of(disrupted[0].get("message")))
         return JobState(NODE_FAILED, text_of(disrupted[0].get("reason")) or "DisruptionTarget", reason=why, **facts)
-    # with 143 it was told to end: kubelets have called that OOMKilled, too (kubernetes/kubernetes#140716)
+    # 143 means that it was asked to stop; kubelets have reported that as OOMKilled, too (kubernetes/kubernetes#140716)
     if any(end.get("reason") == "OOMKilled" and end.get("exitCode") != 143 for end in bad):
         return JobState(OUT_OF_MEMORY, "OOMKilled", exit_code=137, signal=9, **facts)
     code = integer(bad[0].get("exitCode")) if bad else None
@@ -293,7 +293,7 @@ def _waits(pod: dict[str, Any]) -> tuple[str, str]:
 
 
 def _why_pending(pod: dict[str, Any]) -> str:
-    """Return why a pod does not run: what its container waits for, else why no node takes it."""
+    """Return why a pod does not run: its container's reason for waiting, else why no node accepts it."""
     reason, message = _waits(pod)
     if reason and reason not in ("ContainerCreating", "PodInitializing"):
         return f"{reason}: {message}" if message else reason
@@ -308,7 +308,7 @@ def _terminated(pod: dict[str, Any]) -> dict[str, Any]:
 
 
 def _started(pods: list[dict[str, Any]]) -> bool | None:
-    """Return whether a container of the job ever ran; None where no pod is left to tell."""
+    """Return whether a container of the job ever ran; None when no pod remains."""
     if not pods:
         return None
     return any(state.get("running") or state.get("terminated") for pod in pods for state in _containers(pod))
@@ -344,7 +344,7 @@ def _moment(value: object) -> float | None:
 
 
 def queues(answer: CommandOutput, namespace: str) -> list[QueueInfo]:
-    """Return the LocalQueues of Kueue, the Queues of Volcano, else the namespace with what is left of its quota."""
+    """Return the LocalQueues of Kueue, the Queues of Volcano, or else the namespace with the rest of its quota."""
     items = objects(answer)
     quotas = [item for item in items if item.get("kind") == "ResourceQuota"]
     if quotas or not items:

@@ -1,1 +1,1 @@
-"""Jobs on this machine without a scheduler: one supervisor process a job, one queue for slots a machine (Linux)."""
+"""Jobs on this machine without a scheduler: one supervisor process per job, one queue for slots (Linux)."""

@@ -1,4 +1,4 @@
-"""The small command behind the `local` scheduler; it prints JSON for `scheduler.py`. Standard library only, and fast.
+"""The helper command of the `local` scheduler; it prints JSON for `commands.py`. Standard library only, and fast.
 
 submit NAME DIRECTORY OUTPUT SCRIPT [ok|any JOB_ID] · status ID… · cancel ID · find NAME · queues ·
 submit-part --cores=0-3 --cores-each=2 … -- NAME DIRECTORY OUTPUT SCRIPT [ok|any JOB_ID]
@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-if not __package__:  # run by path and isolated (-I), so that no module in the user's folder takes another's place
+if not __package__:  # run by path and isolated (-I), so that no module in the user's folder replaces another one
     sys.path.append(os.fspath(Path(__file__).resolve().parents[3]))
 
 from hackathon.schedulers.local import directives, slots, state, supervisor
@@ -21,12 +21,12 @@ from hackathon.text.errors import HackathonError, RequestError, UnavailableError
 
 
 def submit(name: str, directory: str, output: str, script: str, *after: str) -> dict[str, Any]:
-    """Make a job and its supervisor; return its id."""
+    """Create a job and its supervisor; return its id."""
     return _submit(None, name, directory, output, script, *after)
 
 
 def submit_part(*words: str) -> dict[str, Any]:
-    """Make a job that gets a part of an allocation; return its id."""
+    """Create a job that gets a part of an allocation; return its id."""
     end = words.index("--")
     return _submit(Part.of(words[:end]), *words[end + 1 :])
 
@@ -61,7 +61,7 @@ def _dependency(condition: str, job_id: str) -> list[Any]:
 
 
 def _here(job_id: str) -> tuple[int, str]:
-    """Return (number, host) of an id of this machine; raises RequestError for another's, which only it can reach."""
+    """Return (number, host) of an id; raise RequestError for another machine's job, which only that one can reach."""
     parts = state.split_id(job_id)
     if parts is None:
         raise RequestError("local.not_an_id", job_id=job_id)
@@ -71,7 +71,7 @@ def _here(job_id: str) -> tuple[int, str]:
 
 
 def status(*ids: str) -> dict[str, Any]:
-    """Return where jobs stand; a job of another machine is told apart from one that is not known."""
+    """Return the states of jobs; jobs of other machines are distinguished from unknown ones."""
     states: dict[str, Any] = {}
     for job_id in ids:
         parts = state.split_id(job_id)
@@ -92,7 +92,7 @@ def status(*ids: str) -> dict[str, Any]:
 
 
 def cancel(job_id: str) -> dict[str, Any]:
-    """Tell a job to end; `cancelled` is False when it had ended."""
+    """Cancel a job; `cancelled` is False when it had ended."""
     job = state.load(_here(job_id)[0])
     if job is None:
         raise RequestError("local.unknown_job", job_id=job_id)
@@ -103,12 +103,12 @@ def cancel(job_id: str) -> dict[str, Any]:
 
 
 def find(name: str) -> dict[str, Any]:
-    """Return the ids of jobs of a name, oldest first."""
+    """Return the ids of jobs with a name, oldest first."""
     return {"ids": [job.id for job in state.jobs() if job.facts["name"] == name]}
 
 
 def queues() -> dict[str, Any]:
-    """Return this machine's slots and how many jobs of all users run and wait."""
+    """Return this machine's slots and the running and waiting jobs of all users."""
     running, waiting = slots.counts(slots.place())
     return {"host": state.host(), "slots": slots.capacity(), "running": running, "queued": waiting}
 
@@ -121,11 +121,11 @@ COMMANDS: dict[str, tuple[Callable[..., dict[str, Any]], Callable[[int], bool]]]
     "find": (find, (1).__eq__),
     "queues": (queues, (0).__eq__),
 }
-"""Name → (function, whether it takes so many words)."""
+"""Name → (function, whether it accepts this number of arguments)."""
 
 
 def main(words: list[str]) -> int:
-    """Run one command; return the exit code. A failure is JSON too, and a sentence on stderr."""
+    """Run one command; return the exit code. A failure is printed as JSON, and as a sentence on stderr."""
     function, takes = COMMANDS.get(words[0] if words else "", (None, None))
     complete = words[:1] != ["submit-part"] or ("--" in words and len(words) - words.index("--") in (5, 7))
     if function is None or takes is None or not takes(len(words) - 1) or not complete:

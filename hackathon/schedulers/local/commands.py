@@ -1,4 +1,4 @@
-"""The `local` scheduler: argv builders and parsers of the small command in `__main__.py`."""
+"""The `local` scheduler: arguments and output of the helper command in `__main__.py`."""
 
 import json
 import re
@@ -29,7 +29,7 @@ STATES = frozenset(
 
 @dataclass(frozen=True)
 class Local(Scheduler):
-    """This machine as pure functions; a supervisor process a job does the work."""
+    """This machine as pure functions; a supervisor process per job does the work."""
 
     name: ClassVar[str] = "local"
     dialect: LocalDialect = field(default_factory=LocalDialect)
@@ -42,10 +42,10 @@ class Local(Scheduler):
         return _argv(*verb, submission.name, *paths, *(submission.after or ()))
 
     def parse_submit(self, answer: CommandOutput) -> str:
-        """Return the job id; raises SchedulerError.
+        """Return the job id; raise SchedulerError.
 
-        What the small command itself refuses (a folder that is not private, a full disk) it refuses before there is a
-        job; only without a process for the supervisor there is one, which has ended.
+        The helper command refuses (a folder that is not private, a full disk) before it creates a job. Only when the
+        supervisor's process cannot be started is there a job, which has ended.
         """
         try:
             return str(_value(answer, "job_id", str))
@@ -60,8 +60,8 @@ class Local(Scheduler):
     def parse_status(self, answers: list[CommandOutput], ids: list[str]) -> StatusAnswer:
         """Return the jobs that this machine knows.
 
-        A job of another machine is UNKNOWN with raw "other host" and that machine's name: it was not asked there, so
-        it must never be taken for lost.
+        A job of another machine is UNKNOWN with raw "other host" and that machine's name: it was not queried there, so
+        it must never count as lost.
         """
         jobs = _value(answers[0], "jobs", dict)
         states = {}
@@ -74,15 +74,15 @@ class Local(Scheduler):
         return StatusAnswer(states)
 
     def cancel_argv(self, job_id: str) -> list[str]:
-        """Return the command that tells a job to end."""
+        """Return the command that cancels a job."""
         return _argv("cancel", job_id)
 
     def parse_cancel(self, answer: CommandOutput) -> bool:
-        """Return False when the job had ended; raises SchedulerError, for a job of another machine with its name."""
+        """Return False when the job had ended; raise SchedulerError, with the host of another machine's job."""
         return bool(_value(answer, "cancelled", bool))
 
     def find_argv(self, name: str) -> list[list[str]]:
-        """Return the command that looks for jobs by name."""
+        """Return the command that searches jobs by name."""
         return [_argv("find", name)]
 
     def parse_find(self, answers: list[CommandOutput]) -> list[str]:
@@ -90,7 +90,7 @@ class Local(Scheduler):
         return [str(job_id) for job_id in _value(answers[0], "ids", list)]
 
     def queues_argv(self) -> list[str]:
-        """Return the command that says how full this machine is."""
+        """Return the command that reports this machine's load."""
         return _argv("queues")
 
     def parse_queues(self, answer: CommandOutput) -> list[QueueInfo]:
@@ -100,24 +100,24 @@ class Local(Scheduler):
         return [QueueInfo("local", nodes=1, running=running, queued=queued, note=note)]
 
     def shell(self, options: list[str], rcfile: Path) -> Shell:
-        """Return bash: on this machine an interactive job is a shell, and the options say nothing to it."""
+        """Return bash: an interactive job on this machine is a shell, which ignores the options."""
         return Shell(["bash", "--rcfile", str(rcfile), "-i"])
 
     def supports_after(self, condition: str) -> bool:
-        """The supervisor waits for another job's end."""
+        """Return True: the supervisor waits for another job's end."""
         return True
 
 
 def _argv(*words: str) -> list[str]:
-    """Return the small command, by path and isolated: neither the current folder nor PYTHONPATH can disturb it.
+    """Return the helper command, by path and isolated: the current folder and PYTHONPATH have no effect.
 
-    Names and paths are UTF-8 with surrogates for other bytes, whatever the locale of the day is.
+    Names and paths are UTF-8 with surrogates for other bytes, in any locale.
     """
     return [sys.executable, "-I", "-S", "-X", "utf8", str(Path(__file__).with_name("__main__.py")), *words]
 
 
 def _value(answer: CommandOutput, key: str, kind: type) -> Any:
-    """Return one value of the answer; raises SchedulerError for a failure and for what is not our JSON."""
+    """Return one value of the answer; raise SchedulerError for a failure and for other JSON than ours."""
     try:
         value = json.loads(answer.stdout)
     except ValueError:
@@ -136,7 +136,7 @@ def _value(answer: CommandOutput, key: str, kind: type) -> Any:
 
 
 def _job(value: Any) -> JobState | None:
-    """Return a job's state, None when this is not one."""
+    """Return a job's state, None for an invalid value."""
     if not isinstance(value, dict) or value.get("state") not in STATES:
         return None
     code = value.get("reason")

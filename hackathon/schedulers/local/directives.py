@@ -1,4 +1,4 @@
-"""The comment lines in a script's head that a local job obeys: `#HK walltime=600`, `#HK processes=4 threads=1`."""
+"""Read the directives of a local job: `#HK walltime=600`, `#HK processes=4 threads=1`."""
 
 from typing import NamedTuple
 
@@ -9,22 +9,22 @@ LARGEST = {"walltime": 10 * 366 * 86400, "processes": 1_000_000, "threads": 1_00
 
 
 class Directives(NamedTuple):
-    """What a script asks for."""
+    """The directives of a script."""
 
     walltime: int
     """Seconds."""
     processes: int = 1
     threads: int = 1
-    """Threads a process."""
+    """Threads per process."""
 
     @property
     def slots(self) -> int:
-        """Slots that the job needs; the queue clips this to the machine."""
+        """Slots that the job needs; the queue limits this to the machine's."""
         return self.processes * self.threads
 
 
 def parse(script: bytes) -> Directives:
-    """Return what the comment lines before the first command ask for.
+    """Return the directives before the first command.
 
     `walltime` is required, the others default to 1. Raises RequestError for an unknown or repeated name, a value that
     is not a whole number above zero, and a word that is not `name=value`.

@@ -1,4 +1,4 @@
-"""Processes of this machine as Linux shows them in /proc: who descends from whom, and how to be told of orphans."""
+"""Processes of this machine from /proc: descendants, and the adoption of orphans (Linux)."""
 
 import ctypes
 import os
@@ -18,7 +18,7 @@ def adopt_orphans() -> None:
 
 
 def die_with_parent(parent: int) -> None:
-    """Have the kernel kill this process when its parent ends; ends it at once when that has happened already."""
+    """Have the kernel kill this process when its parent ends; exit at once if it has ended already."""
     if _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0) or os.getppid() != parent:
         os._exit(126)
 
@@ -30,7 +30,7 @@ def identity(pid: int) -> str | None:
 
 
 def descendants(root: int, spared: Callable[[int], bool]) -> list[int]:
-    """Return the live descendants of a process, parents first; a spared one is left out with all below it."""
+    """Return the live descendants of a process, parents first, without spared processes and their descendants."""
     children: dict[int, list[int]] = {}
     living = set()
     for name in _numbers():
@@ -68,7 +68,7 @@ def with_variable(assignment: str, spared: Callable[[int], bool]) -> list[int]:
 
 
 def send(pids: Iterable[int], *numbers: int) -> set[int]:
-    """Send signals; return the processes that may not be signalled (set-uid programs of another user)."""
+    """Send signals; return the processes without permission for signals (set-uid programs of another user)."""
     forbidden = set()
     for pid in pids:
         try:

@@ -1,8 +1,8 @@
 """A job's part of an allocation: cores and GPUs that no other job of this user on this machine has.
 
-Each core and each GPU is a file in the user's own folder, locked (flock) by the supervisor of the job that has it: the
-kernel frees it with the supervisor, whatever ended that. Jobs that are steps of a Slurm job need no files: Slurm gives
-each step its own (`srun --exact`), and lets those wait that do not fit.
+Each core and each GPU is a file in the user's own folder, locked (flock) by its job's supervisor: the kernel releases
+it when the supervisor ends, for any reason. Jobs that are steps of a Slurm job need no files: Slurm assigns each step
+its part (`srun --exact`), and lets those wait that do not fit.
 """
 
 import fcntl
@@ -15,14 +15,14 @@ from typing import Any, NamedTuple
 from hackathon.text.errors import RequestError
 
 MOST = 100_000
-"""Cores or GPUs beyond which a list of them is a mistake."""
+"""Number of cores or GPUs from which a list must be a mistake."""
 _UNIT = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,79}\Z", re.ASCII)
 _RANGE = re.compile(r"(\d{1,6})-(\d{1,6})\Z", re.ASCII)
 _STEP_OF = re.compile(r"\d{1,15}(_\d{1,9})?\Z", re.ASCII)
 
 
 class Part(NamedTuple):
-    """What a job shall have of an allocation."""
+    """The part of an allocation that a job needs."""
 
     cores: str = ""
     """Cores to choose from, as `0-3,8`; empty for steps, whose cores Slurm chooses."""
@@ -35,7 +35,7 @@ class Part(NamedTuple):
 
     @classmethod
     def of(cls, words: Sequence[str]) -> "Part":
-        """Return the part that `--cores=0-3 --cores-each=2 …` say. Raises RequestError."""
+        """Return the part of `--cores=0-3 --cores-each=2 …`. Raises RequestError."""
         values: dict[str, Any] = {}
         for word in words:
             name, sign, value = word.removeprefix("--").partition("=")
@@ -58,7 +58,7 @@ class Part(NamedTuple):
 
 
 def units(text: str) -> list[str]:
-    """Return the single names of a list such as `0-3,8` or `GPU-1f2e,GPU-3a4b`, each once; none for another text."""
+    """Return the names in a list such as `0-3,8` or `GPU-1f2e,GPU-3a4b`, each once; none for invalid text."""
     names: dict[str, None] = {}
     for word in text.split(",") if text else ():
         ends = _RANGE.match(word)
@@ -86,7 +86,7 @@ def listed(numbers: Sequence[int]) -> str:
 
 
 class UnitTicket:
-    """The cores and GPUs of one job; it stands in the place of a `slots.Ticket`."""
+    """The cores and GPUs of one job; replaces a `slots.Ticket`."""
 
     def __init__(self, folder: Path, part: Part) -> None:
         self.folder = folder
@@ -96,14 +96,14 @@ class UnitTicket:
         self._files: list[int] = []
 
     def join(self) -> bool:
-        """Make the folder of the files. Raises OSError."""
+        """Create the folder of the files. Raises OSError."""
         self.folder.mkdir(mode=0o700, exist_ok=True)
         return True
 
     def start(self, total: int) -> bool:
-        """Return True when the job has all that it shall have; until then it has nothing. Raises OSError.
+        """Return True when the job has all its units; until then it has none. Raises OSError.
 
-        One at a time takes its units, so that two never wait for what the other one has.
+        Only one job at a time takes units, so that two never wait for each other's.
         """
         if self.part.step_of:
             return True
@@ -135,12 +135,12 @@ class UnitTicket:
         return taken
 
     def touch(self) -> None:
-        """Say that the files are in use, for programs that clean /tmp."""
+        """Mark the files as used, for programs that clean /tmp."""
         for file in self._files:
             os.utime(file)
 
     def leave(self) -> None:
-        """Give everything back."""
+        """Release everything."""
         for file in self._files:
             os.close(file)
         self._files, self.cores, self.gpus = [], [], []
@@ -148,25 +148,25 @@ class UnitTicket:
     # ---- in the process that becomes the job's script
 
     def bind(self) -> None:
-        """Bind this process, and all that it will start, to the job's cores; those that are not there are left out."""
+        """Bind this process and its children to the job's cores; missing cores are ignored."""
         available = os.sched_getaffinity(0)
         cores = {int(name) for name in self.cores if name.isdigit()} & available
         if cores:
             os.sched_setaffinity(0, cores)
 
     def variables(self) -> Mapping[str, str]:
-        """Return the environment variables that tell programs of the job's part."""
+        """Return the environment variables that describe the job's part to programs."""
         if self.part.step_of:
             return {}
         mine = ",".join(self.gpus)
-        # mpirun would bind the first ranks of every job to the same cores
+        # otherwise mpirun binds the first ranks of every job to the same cores
         unbound = {"OMPI_MCA_hwloc_base_binding_policy": "none", "PRTE_MCA_hwloc_default_binding_policy": "none"}
         return {**unbound, "CUDA_VISIBLE_DEVICES": mine} if self.part.gpus else unbound
 
     def argv(self, words: Sequence[str], name: str, directory: str) -> list[str]:
-        """Return the command that runs a script: these words, or srun with them as a step of their own.
+        """Return the command that runs a script: these words, or srun with them as a separate step.
 
-        `--mem=0`: a step that asks for no memory takes all of its node's, and the next one waits for it.
+        `--mem=0`: a step without a memory request takes all of its node's memory, so that the next step waits.
         """
         part = self.part
         if not part.step_of:

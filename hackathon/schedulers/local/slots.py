@@ -1,12 +1,12 @@
-"""One queue for slots a machine, shared by all its users: a file a job in a directory that anybody may write to.
+"""One queue for a machine's slots, shared by all users: one file per job in a directory open to everybody.
 
-The file of a job is locked (flock) by its supervisor as long as it lives, so that a dead supervisor frees its place by
-itself. Order is that of the numbers. A job starts when no job before it waits and its slots are free: strictly first
-come, first served, so that a large job is never passed by small ones for ever.
+A job's supervisor locks its file (flock) for its whole life, so that a dead supervisor releases its entry by itself.
+The order is that of the numbers. A job starts when no earlier job waits and its slots are free: strictly first come,
+first served, so that small jobs never pass a large one forever.
 
-There is no lock that two accounts share: whoever may read a file or a directory can lock it, and with it stop all who
-wait for that lock. A job claims its slots instead and then looks again: of two that claim at once one sees the other,
-and steps back. Its own file nobody else can open before it is locked.
+No lock is shared between accounts: anybody who can read a file or directory can lock it, and so block everybody who
+waits for that lock. Instead a job claims its slots and then checks again: of two concurrent claims, one sees the other
+and withdraws. Nobody else can open its own file before it is locked.
 """
 
 import errno
@@ -23,16 +23,16 @@ from hackathon.text.uptime import uptime
 DEFAULT = "/tmp/hackathon-slots"
 WAITS, RUNS = "waits", "runs"
 FRESH = 3600.0
-"""Seconds after which supervisors touch their places."""
+"""Seconds after which supervisors touch their entries."""
 STALE = 3 * FRESH
-"""Seconds without a touch after which a place is a dead supervisor's, whoever holds a lock on its file."""
+"""Seconds without a touch after which an entry is a dead supervisor's, even if its file is locked."""
 DOUBTED = 10.0
-"""Seconds after which a place that looks stale is given up: when the clock jumps, all do, until they are touched."""
+"""Seconds for which an entry must look stale: after a jump of the clock, all do until they are touched."""
 JUMPED = 60.0
-"""Seconds by which the clock must have jumped for supervisors to touch their places at once."""
+"""Seconds by which the clock must have jumped for supervisors to touch their entries at once."""
 _NAME = re.compile(r"(\d{12})\.\d+\Z", re.ASCII)
 _doubts: dict[tuple[str, int, int], float] = {}
-"""Places that looked stale (path, inode, time of the last touch) → when that was seen first, by `uptime`."""
+"""Entries that look stale (path, inode, time of the last touch) → when that was first noticed, by `uptime`."""
 
 
 def capacity() -> int:
@@ -57,7 +57,7 @@ def counts(directory: Path) -> tuple[int, int]:
 
 
 def prepare(directory: Path) -> None:
-    """Make the directory unless it is there; raises UnavailableError when it is not one that users can share."""
+    """Create the directory if needed; raise UnavailableError when users cannot share it."""
     mask = os.umask(0)
     try:
         directory.mkdir(mode=0o1777)
@@ -74,7 +74,7 @@ def prepare(directory: Path) -> None:
 
 
 class Ticket:
-    """A job's place in the queue."""
+    """A job's entry in the queue."""
 
     def __init__(self, directory: Path, need: int) -> None:
         self.directory = directory
@@ -82,20 +82,20 @@ class Ticket:
         self._path: Path | None = None
         self._file = -1
         self._before: Path | None = None
-        """The next job before this one that waits; as long as it does, nothing else needs to be looked at."""
+        """The nearest earlier job that waits. While it waits, no other entry needs checking."""
 
     def join(self) -> bool:
-        """Take a place at the end; return False when it was lost to another job of this account (try again)."""
+        """Take an entry at the end; return False when another job of this account took it (try again)."""
         last = max((int(name[:12]) for name in _names(self.directory)), default=0)
         path = self.directory / f"{last + 1:012d}.{os.getuid()}"
         try:
-            # 600 until it is locked: only this account's own readers can lock it first, for microseconds
+            # Mode 600 until it is locked: only this account's own readers can lock it first, for microseconds.
             file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
         except FileExistsError:
             return False
         try:
             fcntl.flock(file, fcntl.LOCK_EX)
-            if not os.fstat(file).st_nlink:  # taken for a dead one's
+            if not os.fstat(file).st_nlink:  # another process removed it as a dead job's
                 os.close(file)
                 return False
             self._file, self._path = file, path
@@ -109,7 +109,7 @@ class Ticket:
         return True
 
     def start(self, total: int) -> bool:
-        """Return True when the job may start; from then on it holds its slots of `total`."""
+        """Return True when the job may start; from then on it has its slots of `total`."""
         if self._before is not None:
             entry = _read(self._before)
             if entry and entry[1] == WAITS:
@@ -119,7 +119,7 @@ class Ticket:
         self._write(RUNS)
         if self._may_start(total):
             return True
-        self._write(WAITS)  # another claimed at the same moment; the one before the other goes first
+        self._write(WAITS)  # another job claimed at the same time; the earlier one goes first
         return False
 
     def _may_start(self, total: int) -> bool:
@@ -131,26 +131,26 @@ class Ticket:
             if entry is None:
                 continue
             if entry[1] == RUNS:
-                used += entry[0]  # of a later number, too: two may have claimed at once
+                used += entry[0]  # include later numbers: two jobs may have claimed at the same time
             elif name < self._path.name:
                 self._before = path
                 return False
         return not used or used + min(self.need, total) <= total
 
     def touch(self) -> None:
-        """Say that the place is in use, for programs that clean /tmp."""
+        """Mark the entry as used, for programs that clean /tmp."""
         if self._file >= 0:
             os.utime(self._file)
 
     def leave(self) -> None:
-        """Give the place and the slots back."""
+        """Release the entry and the slots."""
         if self._path is not None:
             self._path.unlink(missing_ok=True)
             os.close(self._file)
             self._path, self._file = None, -1
 
     def _write(self, word: str) -> None:
-        # One write of one length in place: a rename would leave the lock on the old file.
+        # Overwrite in place, with one write of fixed length: a rename would leave the lock on the old file.
         os.pwrite(self._file, f"{min(self.need, 99999999):08d} {word:<5} \n".encode(), 0)
 
 
@@ -162,13 +162,13 @@ def _names(directory: Path) -> list[str]:
 
 
 def _read(path: Path, remove: bool = False) -> tuple[int, str] | None:
-    """Return (slots, word) of a place whose supervisor lives, else None.
+    """Return (slots, word) of an entry whose supervisor lives, else None.
 
-    `remove` clears away the place of a dead one of this account. Other users' places stay there; they do no harm.
-    Raises OSError for a place of which nobody knows now whether its supervisor lives: the disk fails.
+    `remove`: delete a dead entry of this account. Other users' dead entries stay; they do no harm. Raises OSError when
+    the disk fails, so that it is unknown whether the supervisor lives.
     """
     try:
-        # NONBLOCK: whatever somebody put there, a pipe say, must not hold up the queue.
+        # O_NONBLOCK: a pipe or other special file here must not block the queue.
         file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
     except OSError as error:
         if error.errno in (errno.ESTALE, errno.EIO):
@@ -192,7 +192,7 @@ def _read(path: Path, remove: bool = False) -> tuple[int, str] | None:
 
 
 def _remove(path: Path, file: int) -> None:
-    """Remove a dead supervisor's place unless another is at it, or a new job has got its number."""
+    """Delete a dead supervisor's entry unless another process is doing so, or a new job has its number."""
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         if os.path.samestat(os.fstat(file), path.lstat()):
@@ -202,7 +202,7 @@ def _remove(path: Path, file: int) -> None:
 
 
 def _is_dead(path: Path, status: os.stat_result) -> bool:
-    """Return whether nobody has touched a place for too long, by a clock that may have jumped either way."""
+    """Return whether an entry was not touched for too long, by a clock that may have jumped either way."""
     if abs(time.time() - status.st_mtime) - _slept() <= STALE:
         return False
     first = _doubts.setdefault((str(path), status.st_ino, status.st_mtime_ns), uptime())
@@ -210,5 +210,5 @@ def _is_dead(path: Path, status: os.stat_result) -> bool:
 
 
 def _slept() -> float:
-    """Return the seconds that this machine was suspended, in which no supervisor could touch its place."""
+    """Return the seconds for which this machine was suspended: no supervisor could touch its entry then."""
     return time.clock_gettime(time.CLOCK_BOOTTIME) - time.clock_gettime(time.CLOCK_MONOTONIC)

@@ -1,7 +1,7 @@
-"""What is known of this user's jobs on this machine, on node-local disk: a directory a job.
+"""Records of this user's jobs on this machine, on node-local disk: one directory per job.
 
-`job.json` (what was submitted), `state.json` (where it stands, by rename), `script`, `lock` (held by the supervisor as
-long as it lives), `cancel` (somebody wants it to end). A job exists from one rename on, complete, with its lock held.
+`job.json` (the submission), `state.json` (the state, replaced by rename), `script`, `lock` (held by the supervisor
+while it lives), `cancel` (a cancellation was requested). One rename creates a job, complete and with its lock held.
 """
 
 import contextlib
@@ -26,11 +26,11 @@ from hackathon.text.uptime import boot
 QUEUED, RUNNING, ENDING = "QUEUED", "RUNNING", "ENDING"
 OPEN = (QUEUED, RUNNING, ENDING)
 KEPT = 30 * 86400.0
-"""Seconds that an ended job is remembered."""
+"""Seconds for which an ended job is stored."""
 
 
 def host() -> str:
-    """Return this machine's name as it stands in job ids."""
+    """Return this machine's name as in job ids."""
     return os.uname().nodename or "localhost"
 
 
@@ -48,10 +48,10 @@ def split_id(text: str) -> tuple[int, str] | None:
 
 
 def root() -> Path:
-    """Return this user's directory on node-local disk, made if needed: HACKATHON_LOCAL_DIR, else one in /tmp.
+    """Return this user's directory on node-local disk, created if needed: HACKATHON_LOCAL_DIR, else one in /tmp.
 
-    Raises UnavailableError when it cannot be made, is a link, belongs to somebody else or is open to others: in /tmp
-    anybody could have put it there.
+    Raises UnavailableError when it cannot be created, is a link, belongs to another user or is open to others: in /tmp
+    anybody could have created it.
     """
     named = os.environ.get("HACKATHON_LOCAL_DIR")
     top = Path(named or TEMPORARY / f"hackathon-local-{os.getuid()}")
@@ -68,9 +68,9 @@ def root() -> Path:
 
 
 def _own_folder(usual: Path) -> Path:
-    """Return the user's folder of this machine: where somebody else took its name, one of a random name.
+    """Return the user's folder on this machine; one with a random name if another user took the usual name.
 
-    That name stands in the user's settings, so that every later command finds the same jobs. Raises OSError.
+    The random name is stored in the user's settings, so that later commands find the same jobs. Raises OSError.
     """
     try:
         record = user_config() / "local-jobs" / host()
@@ -105,12 +105,12 @@ class Job(NamedTuple):
         return job_id(self.facts["number"])
 
     def read(self) -> dict[str, Any]:
-        """Return where it stands as last written down; {} when that cannot be read."""
+        """Return the last recorded state; {} when it is unreadable."""
         value = read_json(self.path / "state.json")
         return value if isinstance(value, dict) else {}
 
     def write(self, value: dict[str, Any]) -> None:
-        """Write down where it stands. Raises OSError."""
+        """Record the state. Raises OSError."""
         write_json(self.path / "state.json", value)
 
     def told_to_end(self) -> bool:
@@ -119,9 +119,9 @@ class Job(NamedTuple):
 
 
 def create(facts: dict[str, Any], script: bytes, directives: Directives) -> tuple[Job, int]:
-    """Make a job and return it with the descriptor of its held lock; until the last step there is none.
+    """Create a job; return it with the descriptor of its held lock. Before the last step no job exists.
 
-    Raises UnavailableError (disk full, no permission) and then leaves nothing behind.
+    Raises UnavailableError (disk full, no permission) and then leaves nothing.
     """
     top = root()
     new = top / f".new-{os.getpid()}-{os.urandom(4).hex()}"
@@ -150,9 +150,9 @@ def create(facts: dict[str, Any], script: bytes, directives: Directives) -> tupl
 
 
 def _next_number(top: Path) -> int:
-    """Return a number that no job of this user on this machine had.
+    """Return an unused number for a job of this user on this machine.
 
-    The first one is a random one: training programs take their port from it, and users of one machine should differ.
+    The first number is random: training programs derive their port from it, and users of one machine should differ.
     """
     file = os.open(top / "counter", os.O_RDWR | os.O_CREAT, 0o600)
     try:
@@ -168,7 +168,7 @@ def _next_number(top: Path) -> int:
 
 
 def load(number: int) -> Job | None:
-    """Return a job by its number, None when there is none (any more)."""
+    """Return a job by its number, None without one."""
     path = root() / "jobs" / str(number)
     facts = read_json(path / "job.json")
     return Job(path, facts) if isinstance(facts, dict) else None
@@ -184,7 +184,7 @@ def jobs() -> Iterator[Job]:
 
 
 def settle(job: Job) -> dict[str, Any]:
-    """Return where a job stands; one whose supervisor is gone is ended here, so that nothing runs for ever."""
+    """Return a job's state; end a job whose supervisor is gone, so that nothing runs forever."""
     now = job.read()
     if now and now.get("state") not in OPEN:
         return now
@@ -205,7 +205,7 @@ def settle(job: Job) -> dict[str, Any]:
         try:
             job.write(ended)
         except OSError:
-            pass  # disk full: the next question comes to the same answer
+            pass  # disk full: the next query comes to the same result
         return ended
     finally:
         os.close(lock)
@@ -225,7 +225,7 @@ def _take(job: Job) -> int:
 
 
 def _end_leftovers(job: Job) -> None:
-    """Kill what a dead supervisor left running: processes that still carry the job's token in their environment."""
+    """Kill the processes that a dead supervisor left: those with the job's token in their environment."""
     for _ in range(20):
         left = processes.with_variable(f"HACKATHON_JOB_TOKEN={job.facts['token']}", is_supervisor)
         if not left:
@@ -235,7 +235,7 @@ def _end_leftovers(job: Job) -> None:
 
 
 def register() -> Path:
-    """Write down that this process is a supervisor, and return the file."""
+    """Record that this process is a supervisor, and return the file."""
     path = root() / "supervisors" / str(processes.identity(os.getpid()))
     path.touch()
     return path
@@ -248,14 +248,14 @@ def is_supervisor(pid: int) -> bool:
 
 
 def forget_old(now: float) -> None:
-    """Remove jobs that ended long ago, submissions that were cut off, and the files of dead supervisors."""
+    """Remove jobs that ended long ago, interrupted submissions, and the files of dead supervisors."""
     top = root()
     for job in jobs():
         end = job.read().get("end")
         if isinstance(end, float) and end < now - KEPT:
             shutil.rmtree(job.path, ignore_errors=True)
     for path in top.glob(".new-*"):
-        with contextlib.suppress(FileNotFoundError):  # another process's, which has become a job by now
+        with contextlib.suppress(FileNotFoundError):  # another process's submission, which has become a job meanwhile
             if path.lstat().st_mtime < now - 3600:
                 shutil.rmtree(path, ignore_errors=True)
     for path in (top / "supervisors").iterdir():
@@ -265,7 +265,7 @@ def forget_old(now: float) -> None:
 
 
 def script_of(path: Path) -> bytes:
-    """Return the bytes of a job script; raises RequestError when it cannot be read."""
+    """Return the bytes of a job script; raise RequestError when it is unreadable."""
     try:
         return path.read_bytes()
     except OSError as error:

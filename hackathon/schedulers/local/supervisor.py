@@ -1,9 +1,9 @@
-"""The process that looks after one job: waits for its turn, runs the script, and ends whatever the script started.
+"""The process that supervises one job: waits in the queue, runs the script, and ends all processes it started.
 
-It survives the command that made it (double fork, own session) and is the parent of all orphans below it, so that
-nothing escapes by changing its session. Limits: after a SIGKILL of the supervisor itself the kernel kills the script,
-and what the script started is killed when the job's state is next asked for, if it kept its environment. Programs
-that run as another user (set-uid) cannot be killed.
+It survives the submitting command (double fork, own session) and is the parent of all orphans below it, so that no
+process escapes by changing its session. Limits: when the supervisor itself gets SIGKILL, the kernel kills the script,
+and the script's children are killed at the next status query if they kept their environment. Programs that run as
+another user (set-uid) cannot be killed.
 """
 
 import os
@@ -21,7 +21,7 @@ from hackathon.text.uptime import clock
 WATCHED = {signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP}
 RESTORED = (*WATCHED, signal.SIGPIPE, signal.SIGXFSZ, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
 POLL = 0.25
-"""Seconds between two looks at the `cancel` file."""
+"""Seconds between two checks of the `cancel` file."""
 
 
 def grace() -> float:
@@ -33,7 +33,7 @@ def grace() -> float:
 
 
 def launch(job: Job, lock: int, total: int) -> None:
-    """Start the supervisor of a job and return when it is at work; raises OSError when there can be no process."""
+    """Start the supervisor of a job and return when it runs; raise OSError when no process can be created."""
     reading, writing = os.pipe()
     mask = os.umask(0)
     os.umask(mask)
@@ -87,7 +87,7 @@ class Supervisor:
         self.now: dict[str, Any] = {"state": state.QUEUED}
         part = job.facts.get("part")
         self.share = UnitTicket(state.root() / "units", Part(**part)) if part else None
-        """The job's own cores and GPUs; None where it waits for slots of the machine."""
+        """The job's own cores and GPUs; None when it waits for slots of the machine."""
         self.ticket = self.share or slots.Ticket(slots.place(), job.facts["slots"])
         self.script = 0
         self.status: int | None = None
@@ -97,7 +97,7 @@ class Supervisor:
         self.touched, self.clock = time.monotonic(), clock()
 
     def run(self, ready: int) -> None:
-        """Do everything and end the process."""
+        """Supervise the job, then end the process."""
         signal.pthread_sigmask(signal.SIG_BLOCK, WATCHED)
         processes.adopt_orphans()
         registration = state.register()
@@ -127,7 +127,7 @@ class Supervisor:
                 joined = joined or self.ticket.join()
                 if joined and self.ticket.start(self.total):
                     return True
-            except OSError:  # somebody cleaned /tmp or the disk is full: take a new place
+            except OSError:  # the entry was deleted from /tmp or the disk is full: take a new one
                 self._new_place()
                 joined = False
                 self._pause(1)
@@ -200,7 +200,7 @@ class Supervisor:
         output = os.open(facts["output"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o666)
         os.dup2(output, 1)
         os.dup2(output, 2)
-        # What Python ignores would stay ignored in the script, and what is blocked blocked.
+        # The script would inherit Python's ignored signals and the blocked ones.
         for number in RESTORED:
             signal.signal(number, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_SETMASK, set())
@@ -218,10 +218,10 @@ class Supervisor:
     # ---- after
 
     def _end_tree(self) -> None:
-        """End every descendant: TERM to the script, which may have much to say; then to the rest; then KILL to all.
+        """End every descendant: TERM to the script, then to the others, then KILL to all.
 
-        The script has half the grace period to end what it started in its own way: a program that is told twice may
-        be disturbed while it saves its state.
+        The script has half the grace period to end its own processes: a second TERM may disturb a program that is
+        saving its state.
         """
         if not self._left(set()):
             return
@@ -258,7 +258,7 @@ class Supervisor:
         self._note(state=words.get(cause, success), reason=reason, started=cause != "not_started", **result)
         self._save_at_last()
 
-    # ---- all the time
+    # ---- at any time
 
     def _pause(self, seconds: float) -> None:
         """Wait; a child's end or a signal ends the wait."""
@@ -283,11 +283,11 @@ class Supervisor:
                 self.status = status
 
     def _cancelled(self) -> bool:
-        # Without its directory nobody could ever cancel the job: somebody cleared it away.
+        # Without its directory the job could never be cancelled: somebody deleted it.
         return self.told or self.job.told_to_end() or not self.job.path.exists()
 
     def _note(self, **changes: Any) -> None:
-        """Write down where the job stands; when the disk is full, again later."""
+        """Record the job's state; when the disk is full, try again later."""
         self.now |= changes
         try:
             self.job.write(self.now)
@@ -296,7 +296,7 @@ class Supervisor:
             self.unsaved = True
 
     def _save_at_last(self) -> None:
-        """Do not end before the end is written down, for an hour at most."""
+        """Wait until the end is recorded, for an hour at most."""
         for _ in range(3600):
             if not self.unsaved or not self.job.path.exists():
                 return

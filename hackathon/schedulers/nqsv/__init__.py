@@ -1,1 +1,1 @@
-"""NEC's NQSV, from public records of what it printed: it was never run by the authors of this toolkit."""
+"""NEC's NQSV, from public records of its output: it was never run by the authors of this toolkit."""

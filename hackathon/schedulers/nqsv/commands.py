@@ -1,6 +1,6 @@
-"""The commands of NQSV: what to run. `parse.py` says what the answers mean.
+"""The commands of NQSV; `parse.py` reads their output.
 
-Its commands have the names of PBS's, and other options. It was never run by the authors of this toolkit.
+The commands have the names of PBS's, but other options. They were never run by the authors of this toolkit.
 """
 
 import re
@@ -14,12 +14,12 @@ from hackathon.schedulers.nqsv import parse, text
 from hackathon.schedulers.nqsv.dialect import NqsvDialect
 
 ERRORS = "scheduler-errors.log"
-"""The file that gets stderr, beside the one that gets stdout."""
+"""The file for stderr, beside the one for stdout."""
 
 
 @dataclass(frozen=True)
 class Nqsv(Scheduler):
-    """NQSV as pure functions; what differs between sites stands in the script's header."""
+    """NQSV as pure functions. Sites differ only in the script's header."""
 
     name: ClassVar[str] = "nqsv"
     dialect: NqsvDialect = field(default_factory=NqsvDialect)
@@ -28,7 +28,7 @@ class Nqsv(Scheduler):
     job_ids: ClassVar[re.Pattern[str]] = re.compile(rf"{text.ID.pattern}\Z", re.ASCII)
 
     def submit_argv(self, submission: Submission) -> list[str]:
-        """Return `qsub -N … -o … -e … script`. The file of errors is one of its own: its end says why a job ended."""
+        """Return `qsub -N … -o … -e … script`. The separate error file ends with the reason for the job's end."""
         output = submission.relative(submission.output)
         errors = submission.relative(submission.output.with_name(ERRORS))
         return ["qsub", "-N", submission.name, "-o", output, "-e", errors, submission.relative(submission.script)]
@@ -41,7 +41,7 @@ class Nqsv(Scheduler):
         return [["qstat", "-f", *map(self._whole_id, ids)]]
 
     def follow_up_argv(self, answers: list[CommandOutput], ids: list[str]) -> list[list[str]]:
-        """Return the question for exit codes of what has just ended, and one for each id that got no word."""
+        """Return the query for exit codes of requests that have just ended, and one for each id without an answer."""
         if answers[0].exit_code:
             return []
         lacking = parse.unanswered(answers, ids) if len(ids) > 1 else []
@@ -55,29 +55,29 @@ class Nqsv(Scheduler):
         return parse.status(answers, ids)
 
     def same_job(self, job_id: str, other: str) -> bool:
-        """Return whether two ids differ at most in the host, which names of output files do not have."""
+        """Return whether two ids differ at most in the host, which names of output files lack."""
         return text.same(job_id, other)
 
     def left_files(self, job_id: str, name: str) -> tuple[str, ...]:
-        """Return where stderr of the toolkit's submissions goes, and of those by hand, without `-e`."""
+        """Return the stderr files of the toolkit's submissions, and of manual ones without `-e`."""
         return (f"logs/{ERRORS}", f"{name}.e{job_id.partition('.')[0]}")
 
     def parse_left(self, text: str, job_id: str) -> JobState | None:
         return parse.left(text, job_id)
 
     def cancel_argv(self, job_id: str) -> list[str]:
-        """Return `qdel` with one id. It kills at once: NQSV hands no SIGTERM to a job."""
+        """Return `qdel` with one id. It kills at once: NQSV sends no SIGTERM to a job."""
         return ["qdel", self._whole_id(job_id)]
 
     def parse_cancel(self, answer: CommandOutput) -> bool:
         return parse.was_told(answer)
 
     def find_argv(self, name: str) -> list[list[str]]:
-        """Return the table of the user's requests, and their blocks with whole names; ended ones are not known."""
+        """Return the queries for the user's requests: a table, and blocks with full names. Ended ones are unknown."""
         return [["qstat"], ["qstat", "-f"]]
 
     def parse_find(self, answers: list[CommandOutput]) -> list[str]:
-        """Return the ids of all requests: the lists are not those of a name."""
+        """Return the ids of all requests: the lists contain all names."""
         return parse.found_ids(answers)
 
     def parse_find_named(self, answers: list[CommandOutput], name: str) -> list[str]:
@@ -91,9 +91,9 @@ class Nqsv(Scheduler):
         return parse.queues(answer)
 
     def shell(self, options: list[str], rcfile: Path) -> Shell:
-        """Return `qlogin` with the header's options, which it knows; the file has to be sourced in its shell."""
+        """Return `qlogin` with the header's options; the user has to source the file in its shell."""
         return Shell(["qlogin", *options], reads_rcfile=False)
 
     def _whole_id(self, job_id: str) -> str:
-        """Return an id with the site's host, where it has none."""
+        """Return an id with the site's host, if it lacks one."""
         return f"{job_id}.{self.dialect.host}" if self.dialect.host and "." not in job_id else job_id

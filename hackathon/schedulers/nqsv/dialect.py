@@ -1,4 +1,4 @@
-"""How a site's NQSV wants to be asked."""
+"""How a site's NQSV is used."""
 
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -9,32 +9,31 @@ from hackathon.text.errors import RequestError
 
 @dataclass(frozen=True)
 class NqsvDialect(Dialect):
-    """NQSV's words for who pays, for its kinds of MPI, and for parts of nodes."""
+    """NQSV's options for the account to charge, for kinds of MPI, and for parts of nodes."""
 
     topology: Literal["openmpi", "intmpi", "necmpi"] | None = None
-    """`-T`: whose mpirun starts what runs on other nodes. Without it the script itself would run on every node, so
-    nothing is rendered."""
+    """`-T`: whose mpirun starts processes on other nodes. Required: without it every node would run the script."""
     group: Literal["account", "group", "none"] = "none"
-    """Who pays: `-A`, `--group=`, or nothing."""
+    """Account to charge: `-A`, `--group=`, or none."""
     mpi_variable: Literal["NQSV_MPI_VER", "NQSV_MPI_MODULE"] | None = None
-    """The variable in which a site wants to be told which MPI is meant."""
+    """The variable that names the MPI at some sites."""
     mpi_version: str | None = None
-    """What the variable says: the module's version (NQSV_MPI_VER) or modules with `:` between (NQSV_MPI_MODULE)."""
+    """Value of the variable: the module's version (NQSV_MPI_VER) or modules separated by `:` (NQSV_MPI_MODULE)."""
     gpu_request: Literal["none", "gpunum_job"] = "none"
-    """`-l gpunum_job=`, GPUs of each node; `none` where whole nodes are given."""
+    """`-l gpunum_job=`, GPUs per node; `none` if the site allocates whole nodes."""
     cpu_request: Literal["none", "cpunum_job"] = "none"
-    """`-l cpunum_job=`, cores of each node; `none` where whole nodes are given."""
+    """`-l cpunum_job=`, cores per node; `none` if the site allocates whole nodes."""
     host: str | None = None
-    """What stands behind the number in a request's id, e.g. `nqsv`: names of output files have the number alone."""
+    """Host in a request's id, e.g. `nqsv`: names of output files contain only the number."""
 
     @property
     def wants_group(self) -> bool:
-        """Sites that ask who pays refuse a job that does not say so."""
+        """Sites with accounts refuse a job without one."""
         return self.group != "none"
 
     @property
     def whole_nodes(self) -> bool:
-        """Where jobs do not ask for GPUs, a queue gives all of a node."""
+        """Without GPU requests, a queue allocates whole nodes."""
         return self.gpu_request == "none"
 
     @property
@@ -45,7 +44,7 @@ class NqsvDialect(Dialect):
     def directives(self, header: Header) -> dict[str, Any]:
         """Add `topology`, `account` or `group`, `mpi_version`, `cpunum_job`, `gpunum_job`.
 
-        Raises RequestError without `topology`, and for a reservation: how one is asked for is not on record.
+        Raises RequestError without `topology`, and for a reservation: its option is not documented.
         """
         if self.topology is None:
             raise RequestError("schedulers.nqsv_topology")

@@ -1,7 +1,7 @@
-"""What the answers of NQSV's commands mean. Its users have no history: an ended request is gone after 5 to 6 seconds.
+"""Parse the output of NQSV's commands. There is no history: an ended request disappears after 5 to 6 seconds.
 
-From public records of Pegasus, Cygnus, SQUID and Kiel, see `samples/`. `qstat` ends with 0 for unknown ids too: absence
-is a whole sentence, never an empty answer.
+From public records of Pegasus, Cygnus, SQUID and Kiel, see `samples/`. `qstat` also exits with 0 for unknown ids: a
+request is absent only by a complete sentence, never by an empty answer.
 """
 
 import re
@@ -35,16 +35,16 @@ LETTERS = {
     "QUE": QUEUED,
     "GQD": QUEUED,
     "HLD": HELD,
-    "STG": QUEUED,  # its files are staged in
-    "PRR": RUNNING,  # has its nodes, the script comes next
+    "STG": QUEUED,  # its files are being staged in
+    "PRR": RUNNING,  # has its nodes; the script follows
     "RUN": RUNNING,
     "SUS": RUNNING,
     "HOL": RUNNING,  # running and being held
-    "CHK": RUNNING,  # running and written to disk
+    "CHK": RUNNING,  # running and being checkpointed
     "POR": ENDING,  # the script has ended
     "EXT": ENDING,
 }
-"""Letters of the column STT → state. TRS, MIG, RST and others were seen in headings only: UNKNOWN."""
+"""Code in the column STT → state. TRS, MIG, RST and others appeared only in headings: UNKNOWN."""
 STATES = {
     "Arriving": "ARV",
     "Waiting": "WAI",
@@ -58,10 +58,10 @@ STATES = {
     "Post-running": "POR",
     "Exiting": "EXT",
 }
-"""`Current State` of a block → letters. Recorded: Queued, Staging, Pre-running, Running, Post-running and Exiting."""
+"""`Current State` of a block → code. Recorded: Queued, Staging, Pre-running, Running, Post-running and Exiting."""
 
 FEW = 20
-"""Requests that are asked about one by one, where the answer about several left some out."""
+"""Requests that are queried individually when the answer for several omitted them."""
 REFUSALS = {
     "EACCESSDEN": "not_authorised",
     "EWRNGTYP": "nqsv_interactive",
@@ -73,13 +73,13 @@ _SUBMITTED = re.compile(rf"Request ({text.ID.pattern}) submitted to queue: \S+\Z
 _WAIT_STATUS = re.compile(r"[0-9A-F]{1,4}\Z", re.ASCII)
 _DELETE, _EXIT = "DELETE", "EXIT"
 _ROUTINE = frozenset({"SUBMIT", "STAGEIN_SUCCESS", "RUN", "PRERUN_SUCCESS", _EXIT, "POSTRUN_SUCCESS"})
-"""Reasons of a state that tell a person nothing."""
+"""Reasons of a state without information for a person."""
 _OVER_TIME = re.compile(r"received signal SIGKILL\b.*\bExceeded per-req elapse time limit")
 _OF_PBS = re.compile(r"directive error:|usage: qsub \[-a date_time\]|Unknown Job Id|Job has finished|usage: qstat \[-")
 
 
 def submitted_id(answer: CommandOutput) -> str:
-    """Return the id, with the host that the site gives, from the line that says so; else the request is refused."""
+    """Return the id, with the site's host, from the line that reports it; without one the request was refused."""
     for line in text.lines(answer.stdout):
         if match := _SUBMITTED.match(line.strip()):
             return match[1]
@@ -89,7 +89,7 @@ def submitted_id(answer: CommandOutput) -> str:
 
 
 def was_told(answer: CommandOutput) -> bool:
-    """Return True when told to end, False when the server does not know the request any more."""
+    """Return True when the request is being cancelled, False when the server does not know it any more."""
     if text.missing(answer.stdout) | text.missing(answer.stderr):
         return False
     if answer.exit_code:
@@ -98,13 +98,13 @@ def was_told(answer: CommandOutput) -> bool:
 
 
 def failed(answer: CommandOutput, otherwise: str = "failed") -> SchedulerError:
-    """Return the error of a command; one of PBS, which has the same names, is called so."""
+    """Return the error of a command; output of PBS, whose commands have the same names, is reported as such."""
     output = answer.stderr + answer.stdout
     if _OF_PBS.search(output):
         values = {"command": command(answer), "scheduler": "pbs", "words": words(answer)}
         return SchedulerError("schedulers.other_scheduler", transient=False, **values)
     key = next((key for word, key in REFUSALS.items() if word in output), otherwise)
-    # why a question failed is not on record: the server may be away for a moment
+    # the reason is not documented: the server may be unavailable for a moment
     return SchedulerError(
         f"schedulers.{key}",
         transient=key == "failed",
@@ -118,7 +118,7 @@ def failed(answer: CommandOutput, otherwise: str = "failed") -> SchedulerError:
 
 
 def unanswered(answers: Iterable[CommandOutput], ids: list[str]) -> list[str]:
-    """Return the ids of which the answers say neither a state nor that they do not exist."""
+    """Return the ids for which the answers contain neither a state nor that they do not exist."""
     blocks, missing = _told(answers)
     return [job_id for job_id in ids if not any(text.same(job_id, answered_id) for answered_id in (*blocks, *missing))]
 
@@ -131,7 +131,7 @@ def ending_ids(answers: Iterable[CommandOutput], ids: list[str]) -> list[str]:
 
 
 def status(answers: list[CommandOutput], ids: list[str]) -> StatusAnswer:
-    """Return the states of requests; one is absent only where a whole sentence says so."""
+    """Return the states of requests; a request is absent only by a complete sentence."""
     if answers[0].exit_code:
         raise failed(answers[0])
     blocks, missing = _told(answers)
@@ -148,7 +148,7 @@ def status(answers: list[CommandOutput], ids: list[str]) -> StatusAnswer:
 
 
 def _told(answers: Iterable[CommandOutput]) -> tuple[dict[str, text.RequestBlock], set[str]]:
-    """Return id → block, and the ids that do not exist, of the answers about requests (not those about their jobs)."""
+    """Return (id → block, ids that do not exist) from the answers about requests, not from those about their jobs."""
     blocks: dict[str, text.RequestBlock] = {}
     missing: set[str] = set()
     for answer in answers:
@@ -183,16 +183,16 @@ def _state(block: text.RequestBlock, answers: list[CommandOutput]) -> JobState:
         name=values.get("Request Name", ""),
         owner=values.get("User Name", ""),
         hosts=block.hosts,
-        start=start if began else None,  # what is planned stands under another name
+        start=start if began else None,  # a planned start has another name
         end=end if began else None,
         id=block.job_id,
     )
 
 
 def _ending(block: text.RequestBlock, answers: list[CommandOutput]) -> tuple[str, int | None, int | None]:
-    """Return (state, exit code, signal) of a request whose script has ended; UNKNOWN where an answer is cut off.
+    """Return (state, exit code, signal) of a request whose script has ended; UNKNOWN for a truncated answer.
 
-    A time limit and a deletion both are signal 9. The reason tells them apart, until the request is `Exiting`.
+    A time limit and a deletion both cause signal 9. The reason distinguishes them until the request is `Exiting`.
     """
     reason = block.values.get("State Transition Reason")
     if reason is None:
@@ -208,7 +208,7 @@ def _ending(block: text.RequestBlock, answers: list[CommandOutput]) -> tuple[str
     if code_text is None:
         return UNKNOWN, None, None
     if not _WAIT_STATUS.match(code_text):
-        return ENDING, None, None  # not told yet, or not any more
+        return ENDING, None, None  # not reported yet, or no longer
     waited = int(code_text, 16)
     code, signal = waited >> 8, waited & 0x7F
     if not signal:
@@ -219,7 +219,7 @@ def _ending(block: text.RequestBlock, answers: list[CommandOutput]) -> tuple[str
 
 
 def _killed(block: text.RequestBlock) -> str:
-    """Return the state of a request that was killed and not deleted: TIMEOUT where it ran as long as it might."""
+    """Return the state of a request that was killed but not deleted: TIMEOUT if it used its whole walltime."""
     start = clock_moment(block.values.get("Started Request Time", ""))
     end = clock_moment(block.values.get("Ended Request Time", ""))
     allowed = block.values.get("(Per-Req) Elapse Time Limit")
@@ -230,9 +230,9 @@ def _killed(block: text.RequestBlock) -> str:
 
 
 def _exit_code(answer: CommandOutput, job_id: str) -> str | None:
-    """Return what `qstat -J -f` says under `Exit Code` of a request's first job; "" where the job is not there.
+    """Return `Exit Code` of a request's first job in `qstat -J -f`; "" when the job is not in the answer.
 
-    None where it says nothing whole: the answer is cut off.
+    None for a truncated answer.
     """
     for block in text.blocks(answer.stdout):
         if text.same(job_id, block.job_id) and block.values.get("Batch Job Number") == "0":
@@ -241,9 +241,9 @@ def _exit_code(answer: CommandOutput, job_id: str) -> str | None:
 
 
 def left(printed: str, job_id: str) -> JobState | None:
-    """Return how a request ended by the end of its file of errors; None while its account is not there, or not whole.
+    """Return how a request ended, by the end of its error file; None while its report is missing or incomplete.
 
-    The account has no exit code. Before it stands why the server killed the request, if it did.
+    The report has no exit code. The line before it gives the reason if the server killed the request.
     """
     report = text.left(printed, job_id)
     if report is None:
@@ -268,10 +268,10 @@ def left(printed: str, job_id: str) -> JobState | None:
 
 
 def found_ids(answers: list[CommandOutput], name: str | None = None) -> list[str]:
-    """Return the ids of the requests of a name (None: of all) from `qstat` and `qstat -f`, oldest first.
+    """Return the ids of the requests with a name (None: of all) from `qstat` and `qstat -f`, oldest first.
 
-    Each request of the table must have its block: blocks have whole names and no end mark, the table has a heading. An
-    answer without both is not understood, for what is printed where there is nothing is not on record.
+    Each request in the table must have its block: blocks have full names and no end mark, the table has a heading. An
+    answer without both is rejected, because the output for no requests is not documented.
     """
     for answer in answers:
         if answer.exit_code:
@@ -290,7 +290,7 @@ def found_ids(answers: list[CommandOutput], name: str | None = None) -> list[str
 
 
 def queues(answer: CommandOutput) -> list[QueueInfo]:
-    """Return the queues of the table that `qstat -Q` prints, by the names in its heading. It tells no limits."""
+    """Return the queues in the table of `qstat -Q`, by the names in its heading. It contains no limits."""
     if answer.exit_code:
         raise failed(answer)
     infos: list[QueueInfo] = []

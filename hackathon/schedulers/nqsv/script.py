@@ -1,6 +1,6 @@
-"""How NEC's NQSV reads a job script, for the linter and the converter: its prefix is `#PBS`, its options are not PBS's.
+"""How NEC's NQSV reads a job script, for the linter and the converter. Its prefix is `#PBS`, its options differ.
 
-From public material only: what nobody confirmed is no error.
+From public material only: settings that it does not confirm are not errors.
 """
 
 import re
@@ -54,7 +54,7 @@ OPTIONS = table("""
 
 
 def read(settings: Iterable[Setting]) -> ScriptRequest:
-    """Return what a header asks for."""
+    """Return the request of a header."""
     request = ScriptRequest()
     for setting in settings:
         value, taken = setting.value, True
@@ -98,7 +98,7 @@ def read(settings: Iterable[Setting]) -> ScriptRequest:
 
 
 def write(request: ScriptRequest, dialect: Mapping[str, object]) -> tuple[list[str], list[str]]:
-    """Return the options that ask for the same; without `-T`, each of several nodes would run the script."""
+    """Return the options for the same request; without `-T`, each of several nodes would run the script."""
     mail = {"fail": "a", "begin": "b", "end": "e"}
     letters = "".join(sorted(mail[event] for event in request.mail_on or ()))
     group = f"--group={request.account}" if dialect.get("group") == "group" else f"-A {request.account}"
@@ -106,7 +106,7 @@ def write(request: ScriptRequest, dialect: Mapping[str, object]) -> tuple[list[s
     if request.threads and cores is None and dialect.get("cpu_request") == "cpunum_job":
         ranks = request.per_node() or (1 if request.processes in (None, 1) else None)
         cores = ranks and request.threads * ranks
-    # which signs NQSV replaces in a path is not on record
+    # the placeholders that NQSV replaces in a path are not documented
     paths = [name for name in ("output", "error") if "%" in (getattr(request, name) or "")]
     lines = [
         request.name and f"-N {request.name}",
@@ -127,7 +127,7 @@ def write(request: ScriptRequest, dialect: Mapping[str, object]) -> tuple[list[s
         request.variables and f"-v {request.variables}",
     ]
     lost = [name for name in ("after_ok", "after_any", "memory", "exclusive") if getattr(request, name)]
-    # no option says ranks and threads: mpirun and the script do
+    # no option sets ranks and threads: mpirun and the script do
     lost += [name for name in ("processes", "processes_per_node", "threads") if (getattr(request, name) or 1) > 1]
     lost += paths
     lost += ["array"] if "%" in (request.array or "") else []
@@ -136,7 +136,7 @@ def write(request: ScriptRequest, dialect: Mapping[str, object]) -> tuple[list[s
 
 
 def judge(settings: list[Setting]) -> Iterator[Judgement]:
-    """Yield PBS's words, which NQSV refuses."""
+    """Yield PBS's options, which NQSV refuses."""
     for setting in settings:
         if setting.key in ("-l select", "-l walltime", "-l mpiprocs", "-l nodes", "-l place", "-l ncpus"):
             better = (

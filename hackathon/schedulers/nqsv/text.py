@@ -1,16 +1,16 @@
-"""The text that NQSV's commands print: blocks of `qstat -f`, tables, and what ends a job's file of errors.
+"""Parse the text of NQSV's commands: blocks of `qstat -f`, tables, and the end of a job's error file.
 
-A block begins with `Request ID: …`; its values have four blanks before them, the headings of its parts two. It has no
-end mark. Tables cut ids to 15 letters and names to 8.
+A block begins with `Request ID: …`; its values are indented by four spaces, the headings of its parts by two. It has no
+end mark. Tables cut ids to 15 characters and names to 8.
 """
 
 import re
 from typing import NamedTuple
 
 ID = re.compile(r"\d{1,12}(?:\[\d*\])?(?:\.[A-Za-z0-9][\w.-]{0,100})?", re.ASCII)
-"""`949571.nqsv`: the number, and the host that a site gives."""
+"""`949571.nqsv`: the number, and the site's host."""
 CUT_ID, CUT_NAME = 15, 8
-"""Letters of an id and of a name that a table shows at most."""
+"""Longest id and name in a table, in characters."""
 
 _VALUE = re.compile(r" {4}(\S.*?) *= ?(.*?) *\Z")
 _HOST = re.compile(r" {4}(\S+)\(\d+\) *\Z")
@@ -28,7 +28,7 @@ class RequestBlock(NamedTuple):
 
     job_id: str
     values: dict[str, str]
-    """By name, with single blanks in it; the first value of a name counts."""
+    """By name, with single spaces in it; the first value of a name counts."""
     hosts: tuple[str, ...]
 
 
@@ -36,28 +36,28 @@ class RequestRow(NamedTuple):
     """One request of a table."""
 
     job_id: str
-    """At most CUT_ID letters of it."""
+    """At most CUT_ID characters of it."""
     name: str
-    """At most CUT_NAME letters of it."""
+    """At most CUT_NAME characters of it."""
     letters: str
     """Its state."""
 
 
 class Left(NamedTuple):
-    """What stands at the end of a request's file of errors."""
+    """The end of a request's error file."""
 
     note: str
-    """The line of the scheduler before it; empty for none."""
+    """The scheduler's line before the report; empty without one."""
     values: dict[str, str]
 
 
 def lines(text: str) -> list[str]:
-    """Return the lines that end: of one that is cut off nothing is used."""
+    """Return the complete lines; a truncated line is never used."""
     return [line.rstrip("\r") for line in text.split("\n")[:-1]]
 
 
 def blocks(text: str) -> list[RequestBlock]:
-    """Return every block; lines that are none of its kinds are passed over."""
+    """Return every block; unknown lines are skipped."""
     requests: list[RequestBlock] = []
     in_hosts = False
     for line in lines(text):
@@ -76,12 +76,12 @@ def blocks(text: str) -> list[RequestBlock]:
 
 
 def missing(text: str) -> set[str]:
-    """Return the ids that whole sentences say do not exist."""
+    """Return the ids that do not exist according to complete sentences."""
     return {match[1] for line in lines(text) if (match := _NONE.match(line.strip()))}
 
 
 def table(text: str) -> list[RequestRow] | None:
-    """Return the requests of a table; None for what is no whole table: without its heading, or with odd lines."""
+    """Return the requests of a table; None for an incomplete one: without its heading, or with invalid lines."""
     *lines, last = text.split("\n")
     rows = iter(lines)
     if last or not any(_TABLE.match(line) for line in rows):
@@ -97,10 +97,9 @@ def limit(value: str) -> int | None:
 
 
 def left(text: str, job_id: str) -> Left | None:
-    """Return the last whole account of a request in its file of errors, None without one.
+    """Return the last complete report on a request in its error file, None without one.
 
-    It stands between two lines of `=`; the scheduler's own line about the end comes before it, behind the output of the
-    job itself.
+    It is between two lines of `=`, after the scheduler's message about the end and the output of the job itself.
     """
     report, printed = None, lines(text)
     for number, line in enumerate(printed[1:], 1):
@@ -119,7 +118,7 @@ def left(text: str, job_id: str) -> Left | None:
 
 
 def same(job_id: str, other_id: str) -> bool:
-    """Return whether two ids mean one request: the host behind the number may be left out."""
+    """Return whether two ids mean one request: the host after the number is optional."""
     number, _, host = job_id.partition(".")
     other, _, other_host = other_id.partition(".")
     return number == other and (not host or not other_host or host == other_host)

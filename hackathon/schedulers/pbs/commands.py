@@ -1,4 +1,4 @@
-"""The commands of PBS: what to run. `parse.py` says what the answers mean."""
+"""The commands of PBS; `parse.py` reads their output."""
 
 import re
 from collections.abc import Mapping
@@ -29,7 +29,7 @@ ADVICE = {
 
 @dataclass(frozen=True)
 class Pbs(Scheduler):
-    """PBS as pure functions; what differs between sites stands in the script's header."""
+    """PBS as pure functions. Sites differ only in the script's header."""
 
     name: ClassVar[str] = "pbs"
     advice_dialects: ClassVar[tuple[Mapping[str, object], ...]] = ({}, {"history": "H"})
@@ -54,19 +54,19 @@ class Pbs(Scheduler):
         return parse.submitted_id(answer)
 
     def status_argv(self, ids: list[str]) -> list[list[str]]:
-        """Return `qstat` for few ids, or for all that is in the queue (see `history`); `-t` shows subjobs of arrays."""
+        """Return `qstat` for few ids, or for the whole queue (see `history`); `-t` lists subjobs of arrays."""
         return history.questions(ids, self.dialect.history)
 
     def follow_up_argv(self, answers: list[CommandOutput], ids: list[str]) -> list[list[str]]:
-        """Return the question about ended jobs, or one that a server without history or without `-w` understands."""
+        """Return the query for ended jobs, or one for a server without history or without `-w`."""
         return history.follow_ups(answers, ids, self.dialect.history)
 
     def fall_back_argv(self, answers: list[CommandOutput], ids: list[str]) -> list[list[str]]:
-        """Return a question by ids where the list of all ended jobs is too long."""
+        """Return queries by id if the list of all ended jobs is too long."""
         return history.fall_back(answers, ids)
 
     def processes_argv(self, job_id: str) -> list[str]:
-        """Return the question about the job's state, whose answer has what was asked for."""
+        """Return the query for the job's state; its answer contains the requested resources."""
         return self.status_argv([job_id])[0]
 
     def parse_processes(self, answer: CommandOutput) -> int | None:
@@ -77,18 +77,18 @@ class Pbs(Scheduler):
         return history.status(answers, ids)
 
     def same_job(self, job_id: str, other: str) -> bool:
-        """Return whether two ids differ at most in the server's host, which may be left out."""
+        """Return whether two ids differ at most in the server's host, which is optional."""
         return parse.same(job_id, other)
 
     def accounting_argv(self, ids: list[str]) -> list[list[str]]:
-        """Return the question for the jobs: `qstat -f` has what they used; the accounting logs are root's."""
+        """Return the query for the jobs: `qstat -f` includes their use; only root reads the accounting logs."""
         return history.bill(ids, self.dialect.history)
 
     def parse_accounting(self, answers: list[CommandOutput], ids: list[str]) -> dict[str, JobAccounting]:
         return history.accounts(answers, ids)
 
     def cancel_argv(self, job_id: str) -> list[str]:
-        """Return `qdel` with one id: several in one call have crashed a server. An id begins with a digit."""
+        """Return `qdel` with one id, which begins with a digit: several ids in one call have crashed a server."""
         return ["qdel", job_id]
 
     def parse_cancel(self, answer: CommandOutput) -> bool:
@@ -116,12 +116,12 @@ class Pbs(Scheduler):
         return machine.nodes(answers[0])
 
     def shell(self, options: list[str], rcfile: Path) -> Shell:
-        """Return `qsub -I` with the header's options; it takes no command, so the file has to be sourced."""
+        """Return `qsub -I` with the header's options; it accepts no command, so the user has to source the file."""
         return Shell(["qsub", "-I", *(word for word in options if word not in ("-j", "oe"))], reads_rcfile=False)
 
     def advice_commands(self) -> Mapping[str, str]:
         return ADVICE
 
     def supports_after(self, condition: str) -> bool:
-        """`-W depend=afterok:` and `afterany:`."""
+        """Return True: `-W depend=afterok:` and `afterany:`."""
         return True

@@ -1,4 +1,4 @@
-"""How a site's PBS wants to be asked."""
+"""How a site's PBS is used."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
@@ -8,7 +8,7 @@ from hackathon.schedulers.dialect import Dialect, Header
 
 @dataclass(frozen=True)
 class PbsDialect(Dialect):
-    """PBS's words for who pays, and which resources a select names."""
+    """PBS's options for the account to charge, and the resources of a select."""
 
     inherits_path: ClassVar[bool] = False
     asks_memory: ClassVar[bool] = True
@@ -16,25 +16,28 @@ class PbsDialect(Dialect):
     id_variable: ClassVar[str] = "PBS_JOBID"
 
     group: Literal["group_list", "project", "none"] = "none"
-    """Who pays: `-W group_list=`, `-P`, or nothing."""
+    """Account to charge: `-W group_list=`, `-P`, or none."""
     gpu_request: Literal["none", "ngpus"] = "none"
-    """`ngpus=` in the select; `none` where whole nodes are given."""
+    """`ngpus=` in the select; `none` if the site allocates whole nodes."""
     cpu_request: Literal["none", "ncpus"] = "none"
-    """`ncpus=` in the select; `none` where the site's users do not name it."""
+    """`ncpus=` in the select; `none` if the site's users omit it."""
     place: str | None = None
     """`-l place=`, e.g. `scatter`."""
     history: Literal["x", "H", "none"] = "x"
-    """How ended jobs are asked for: `x`, `qstat -x` of PBS itself; `H`, `qstat -H -f ID` of a site's own qstat, which
-    lists queues with `qstat --rsc` (Miyabi); `none`, not at all."""
+    """How ended jobs are queried: `x`, `H` or `none`.
+
+    `x` is PBS's `qstat -x`; `H` is `qstat -H -f ID` of a site's own qstat, which lists queues with `qstat --rsc`
+    (Miyabi).
+    """
 
     @property
     def wants_group(self) -> bool:
-        """Sites that ask who pays refuse a job that does not say so."""
+        """Sites with accounts refuse a job without one."""
         return self.group != "none"
 
     @property
     def whole_nodes(self) -> bool:
-        """Where jobs do not ask for GPUs, a queue gives all of a node."""
+        """Without GPU requests, a queue allocates whole nodes."""
         return self.gpu_request == "none"
 
     @property

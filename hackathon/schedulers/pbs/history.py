@@ -1,9 +1,9 @@
-"""How jobs are asked for, those in the queue and those that ended, and what the answers say together.
+"""Query queued and ended jobs, and combine the answers.
 
-One `qstat` with many ids opens a connection for each, from a reserved port of the login node where the site has the
-default authentication: 300 ids use up the ports, and nobody there can submit for a minute. A list without ids is one
-connection. So few jobs are asked for by id, and many by the list of what is in the queue; of those that are not in it
-few are again asked for by id, and many by the list with history.
+One `qstat` with many ids opens a connection for each, from a reserved port of the login node under the default
+authentication: 300 ids exhaust the ports, and nobody there can submit for a minute. A list without ids needs one
+connection. So few jobs are queried by id, and many by the list of the queue. Of those that are not in it, few are again
+queried by id, and many by the list with history.
 """
 
 from collections.abc import Callable
@@ -23,9 +23,9 @@ from hackathon.schedulers.words import clock_moment, garbage, words
 from hackathon.text.numbers import digits
 
 FEW = 8
-"""Ids that are asked for one by one."""
+"""Ids that are queried individually."""
 FALL_BACK = 40
-"""The same, where the list with history is too long to be read."""
+"""The same, if the list with history is too long to read."""
 
 X = "x"
 """The value of `PbsDialect.history` of servers that keep one."""
@@ -62,7 +62,7 @@ def follow_ups(answers: list[CommandOutput], ids: list[str], history: str) -> li
 
 
 def fall_back(answers: list[CommandOutput], ids: list[str]) -> list[list[str]]:
-    """Return a question by id in place of a list with history that could not be read, for as many as that allows."""
+    """Return queries by id instead of an unreadable list with history, up to FALL_BACK ids."""
     last = answers[-1]
     if len(answers) < 2 or not _is_list(last) or "-x" not in last.argv or last.exit_code != NO_ANSWER:
         return []
@@ -133,12 +133,12 @@ def _arrays(ids: list[str]) -> list[str]:
 
 
 def _is_list(answer: CommandOutput) -> bool:
-    """Return whether a question was for all jobs."""
+    """Return whether a query was for all jobs."""
     return "-f" in answer.argv and all(word.startswith("-") for word in answer.argv[1:])
 
 
 def _blocks(answers: list[CommandOutput]) -> dict[str, list[text.PrintedBlock]]:
-    """Return number → the blocks of a job and its subjobs, each once: what a later answer says counts."""
+    """Return number → the blocks of a job and its subjobs, each once; later answers take precedence."""
     named = {
         (parse.job_number(block.name), block.name): block
         for answer in answers
@@ -165,12 +165,12 @@ def says_none(answer: CommandOutput) -> bool:
 
 
 def _keeps_none(answers: list[CommandOutput]) -> bool:
-    """Return whether the server has no history and answered the second question, even if with no job at all."""
+    """Return whether the server has no history and answered the second query, even with no job at all."""
     return parse.says_no_history(answers[0]) and len(answers) > 1 and answers[-1].exit_code == 0
 
 
 def _server_lacks(answers: list[CommandOutput], job_id: str) -> bool:
-    """Return whether PBS does not know a job: it says so, or a whole list of all that it knows is without it."""
+    """Return whether PBS does not know a job: by its message, or by a complete list of all its jobs."""
     if any(parse.same(job_id, other) for answer in answers for other in parse.unknown_ids(answer)):
         return True
     no_history = any(map(parse.says_no_history, answers))
@@ -178,7 +178,7 @@ def _server_lacks(answers: list[CommandOutput], job_id: str) -> bool:
         everything = _is_list(answer) and answer.exit_code == 0 and ("-x" in answer.argv or no_history)
         if everything and not parse.says_no_history(answer):
             listed = text.blocks(answer.stdout, "Job Id:")
-            # An empty list is an answer only of a server that said something else at the same time.
+            # An empty list is reliable only if another answer says that the server has no history.
             if listed[-1].whole if listed else no_history and not answer.stdout and not answer.stderr:
                 return True
     return False

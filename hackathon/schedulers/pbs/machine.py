@@ -27,7 +27,7 @@ def queues(answer: CommandOutput) -> list[QueueInfo]:
 
 def _queue(name: str, attributes: dict[str, str]) -> QueueInfo:
     counts = dict(re.findall(r"(\w+):(\d+)", attributes.get("state_count", "")))
-    # a queue that was made and never enabled has no such line
+    # a queue that was created but never enabled has no such line
     enabled = attributes.get("enabled") == "True" and attributes.get("started") == "True"
     return QueueInfo(
         name,
@@ -42,9 +42,9 @@ def _queue(name: str, attributes: dict[str, str]) -> QueueInfo:
 
 
 def nodes(answer: CommandOutput) -> list[NodeGroup]:
-    """Return the hosts by their shape. A host may be cut into several virtual nodes, which are put together.
+    """Return the hosts by their shape. The virtual nodes of a host are combined.
 
-    JSON has an end: what is cut off raises SchedulerError, as everything else that cannot be understood does.
+    JSON has an end, so truncated output raises SchedulerError, as does all other invalid output.
     """
     if answer.exit_code:
         raise failed(answer)
@@ -80,7 +80,7 @@ def _host(parts: list[dict[str, Any]]) -> NodeGroup:
 
 
 def _coarse(size: int) -> int:
-    """Return bytes down to whole GiB: the daemons of equal nodes measure a few kB more or less."""
+    """Return bytes rounded down to GiB: equal nodes report a few kB more or less."""
     return size >> 30 << 30 if size >= 2**30 else size
 
 

@@ -1,7 +1,7 @@
-"""What PBS's commands print, in the text forms.
+"""Parse the text output of PBS's commands.
 
-What a real OpenPBS 23.06 printed lies in `samples/`. The text form of `qstat -f` is used because the JSON form shows
-only the first of several ids and re-types values. Exit codes are the server's error numbers modulo 256.
+`samples/` has the output of a real OpenPBS 23.06. The text form of `qstat -f` is used because the JSON form lists only
+the first of several ids and changes types of values. Exit codes are the server's error numbers modulo 256.
 """
 
 import re
@@ -36,13 +36,13 @@ LETTERS = {
     "R": RUNNING,
     "S": RUNNING,  # suspended by the server
     "U": RUNNING,  # suspended because the workstation is in use
-    "B": RUNNING,  # array whose first subjob has begun
+    "B": RUNNING,  # array whose first subjob has started
     "E": ENDING,
     "F": FINISHED,
     "X": FINISHED,  # subjob of an array that ended
     "M": UNKNOWN,  # moved to another server
 }
-"""Letter of `job_state` → state (qstat(1B)); F and X are told apart by ENDINGS and by the job's other attributes."""
+"""Letter of `job_state` → state (qstat(1B)); ENDINGS and other attributes refine F and X."""
 
 ENDINGS: dict[int, tuple[str, bool | None]] = {
     -1: (FAILED, False),  # not started: failed before files were staged
@@ -82,39 +82,39 @@ REFUSALS: dict[int, tuple[str, bool]] = {
 }
 """Exit code of `qsub` and `qdel` (error number modulo 256) → (message, transient)."""
 ANSWERED = frozenset({"user_limit"})
-"""Messages of a submission that may go through later, and of which it is certain that no job came."""
+"""Messages after which certainly no job was created, although a later attempt may succeed."""
 _QUESTIONS = frozenset({153, 159, 160, 162, 255})
-"""Those of these codes that `qstat` and `qselect` use in the same sense; others there are about the question."""
+"""Codes with the same meaning in `qstat` and `qselect`; their other codes concern the query."""
 
 USAGE, FINISHED_ID, NO_HISTORY, UNKNOWN_ID = 2, 35, 36, 153
-"""Bad option; finished and asked without -x; the server keeps no history (15140); unknown job id."""
+"""Invalid option; a finished job queried without -x; no history on this server (15140); unknown job id."""
 
 _NO_PORTS = re.compile(r"all reserved ports in use", re.IGNORECASE)
 _NO_IDENTITY = re.compile(r"Unable to authenticate connection", re.IGNORECASE)
 _NO_SERVER = re.compile(r"cannot connect|connect to (?:server|cluster)|Connection (?:refused|timed out)", re.IGNORECASE)
 _NO_HISTORY = re.compile(r"job.?history", re.IGNORECASE)
 JOB_ID = re.compile(r"(?:0|[1-9]\d*)(?:\[[\d,:-]*\])?(?:\.[\w.:-]+)?\Z", re.ASCII)
-"""A number without zeros in front: `0000` is a balance, say."""
+"""A number without leading zeros: `0000` may be a balance."""
 _UNKNOWN = re.compile(r"Unknown Job Id:? +(\S+) *\r?\n", re.IGNORECASE)
 HAS_FINISHED = re.compile(r"(\S+) Job has finished", re.IGNORECASE)
 _OF_NQSV = re.compile(r"Invalid syntax following -\w+ flag|Request not queued|\[-P privilege\]")
-"""Words of NQSV's commands of the same names."""
+"""Messages of NQSV's commands of the same names."""
 _UNRECOGNIZED = re.compile(r"unrecognized arguments?: ")
 """The words of a site's own qstat; PBS's says `invalid option`."""
 _NONE = frozenset({"No unfinished job found.", "No finished job found.", "No matching job found."})
 """Sentences of a site's own qstat."""
 _TERMINATED = "91"
 _LOST_NODE = frozenset({-4, -5, -6, -20})
-"""Exit_status of a life that ended with its node: it stays when the job is queued again."""
+"""Exit_status of a life that ended with its node; it remains when the job is requeued."""
 
 
 def says_no_history(answer: CommandOutput) -> bool:
-    """Return whether a server's words mean that it keeps no history of jobs."""
+    """Return whether a server's message means that it has no history of jobs."""
     return _NO_HISTORY.search(answer.stderr.replace("historical job", "")) is not None
 
 
 def unknown_ids(answer: CommandOutput) -> set[str]:
-    """Return the ids that the server called unknown, on lines that end: a number that is cut off is another one's."""
+    """Return the ids that the server called unknown, from complete lines: a truncated number is another job's."""
     return {name.rstrip(".") for name in _UNKNOWN.findall(answer.stderr)}
 
 
@@ -136,10 +136,9 @@ def of_pbs(answer: CommandOutput) -> str:
 
 
 def submitted_id(answer: CommandOutput) -> str:
-    """Return the job id, the last line that is one (a site's qsub may print a balance before it).
+    """Return the job id: the last line with one, as a site's qsub may print a balance before it.
 
-    PBS's ids have the server's host behind the number; a number alone counts only where no line has one. A line that
-    does not end is none: its number may be cut off.
+    PBS's ids end with the server's host; a plain number counts only if no line has a host. Truncated lines are ignored.
     """
     if answer.exit_code:
         raise _refused(answer)
@@ -151,7 +150,7 @@ def submitted_id(answer: CommandOutput) -> str:
 
 
 def was_told(answer: CommandOutput) -> bool:
-    """Return True when told to end, False when it had ended or the server no longer knows it."""
+    """Return True when the job is being cancelled, False when it had ended or the server no longer knows it."""
     if answer.exit_code == 0:
         return True
     if answer.exit_code in (FINISHED_ID, UNKNOWN_ID):
@@ -160,7 +159,7 @@ def was_told(answer: CommandOutput) -> bool:
 
 
 def found_ids(answers: list[CommandOutput]) -> list[str]:
-    """Return ids in the order of their numbers; a server without history answers with live jobs only."""
+    """Return ids in numeric order; a server without history answers with live jobs only."""
     job_ids: dict[str, None] = {}
     for position, answer in enumerate(answers):
         no_history = answer.exit_code in (NO_HISTORY, USAGE) or says_no_history(answer)
@@ -184,7 +183,7 @@ def job_number(job_id: str) -> str:
 
 
 def same(job_id: str, other_id: str) -> bool:
-    """Return whether an id that was asked for is the one shown: servers add or shorten the host behind the first dot.
+    """Return whether a queried id is the printed one: servers add or shorten the host after the first dot.
 
     An array's id `7[]` also covers its subjobs `7[1]`.
     """
@@ -247,7 +246,7 @@ def _one_state(block: text.PrintedBlock) -> JobState:
     attributes = block.attributes
     letter = attributes.get("job_state", "")
     state = LETTERS.get(letter, UNKNOWN)
-    # Cut off before the lines that say how it ended, or that it can never run: PBS prints `project` behind them.
+    # Truncated before the lines about its end or about never running: PBS prints `project` after them.
     if not block.whole and ("project" not in attributes or (state == FINISHED and "Exit_status" not in attributes)):
         state = UNKNOWN
     comment = printable(attributes.get("comment", ""))
@@ -283,11 +282,11 @@ def _ending(attributes: dict[str, str], comment: str, began: bool) -> tuple[str,
     try:
         status = int(attributes["Exit_status"])
     except (KeyError, ValueError):
-        # No Exit_status: it never ran. Substate 91 is a deletion; otherwise a dependency that cannot be met.
+        # Without Exit_status it never ran: substate 91 is a deletion, others are a dependency that cannot be met.
         deleted = attributes.get("substate") == _TERMINATED
         return (CANCELLED if deleted else FINISHED), None, None, (None if began else False)
     if status in _LOST_NODE and attributes.get("substate") == _TERMINATED:
-        return CANCELLED, None, None, None  # deleted while it was queued again
+        return CANCELLED, None, None, None  # deleted after it was requeued
     if status < 0:
         state, started = ENDINGS.get(status, (FAILED, None))
         return state, status, None, started
@@ -300,5 +299,5 @@ def _ending(attributes: dict[str, str], comment: str, began: bool) -> tuple[str,
     if status == 271 or (status and attributes.get("substate") == _TERMINATED):
         return CANCELLED, status, signal, True
     if signal is None and 128 < status < 128 + 65:
-        signal = status - 128  # the shell's own way of saying it
+        signal = status - 128  # the shell's exit code for a signal
     return (SUCCEEDED if status == 0 else FAILED), status, signal, True

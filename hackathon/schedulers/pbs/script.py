@@ -1,4 +1,4 @@
-"""How PBS reads a job script, for the linter and the converter: qsub(1B), and what OpenPBS 23.06 was seen to do."""
+"""How PBS reads a job script, for the linter and the converter: by qsub(1B) and by tests on OpenPBS 23.06."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -51,7 +51,7 @@ TORQUE = frozenset(["-t", "-d", "-D", "-w", "-F", "-x", "-n", "-K", "-L", "-Z"])
 _FOREIGN = re.compile(r"-l (?:elapstim_req|cpunum_job|gpunum_job|h_rt|s_rt|rscgrp|elapse|nodes-per\w*|time)\Z")
 _WALLTIME = re.compile(r"\d+(?::\d+)*(?:\.\d+)?\Z", re.ASCII)
 _NAME = re.compile(r"[!-.0-Z\\^-~]{1,230}\Z")
-"""A job's name: printable, no blank, no `/`, no `[`."""
+"""A job's name: printable, no space, no `/`, no `[`."""
 _DEPENDENCIES = re.compile(
     r"(?:on:\d+|(?:after|afterok|afternotok|afterany|before|beforeok|beforenotok|beforeany|runone|syncwith|synccount"
     r"|afterstart\w*|afterokarray|afteranyarray|afternotokarray|afterstartarray):.+)\Z"
@@ -59,7 +59,7 @@ _DEPENDENCIES = re.compile(
 
 
 def chunks(value: str) -> list[tuple[int, dict[str, str]]] | None:
-    """Return (how many, resource → value) of each part of `2:ncpus=4:mpiprocs=2+1:ncpus=1`; None if it is no select."""
+    """Return (count, resource → value) of each part of `2:ncpus=4:mpiprocs=2+1:ncpus=1`; None for an invalid select."""
     parts = []
     for part in value.split("+"):
         first, *resources = part.split(":")
@@ -74,7 +74,7 @@ def chunks(value: str) -> list[tuple[int, dict[str, str]]] | None:
 
 
 def _select(request: ScriptRequest, value: str) -> bool:
-    """Take the numbers of a select of equal chunks; return whether all of it was understood."""
+    """Read the numbers of a select of equal chunks; return whether all of it was understood."""
     parts = chunks(value)
     if not parts:
         return False
@@ -103,7 +103,7 @@ def _nodes(request: ScriptRequest, value: str) -> bool:
 
 
 def read(settings: Iterable[Setting]) -> ScriptRequest:
-    """Return what a header asks for; the first of several values of a resource counts, the last of other options."""
+    """Return the request of a header: the first value of a resource counts, the last of other options."""
     request = ScriptRequest()
     keys: set[str] = set()
     for setting in settings:
@@ -145,7 +145,7 @@ def read(settings: Iterable[Setting]) -> ScriptRequest:
             case "-r" if value in ("y", "n"):
                 request.rerun = value == "y"
             case "-v":
-                # the last one counts, so nothing holds what an earlier one says
+                # the last one counts, so no field contains an earlier one
                 request.taken -= {other for other in request.taken if other.key == "-v"}
                 request.variables = value
             case "-V":
@@ -162,12 +162,12 @@ def _seconds(value: str) -> int | None:
 
 
 def write(request: ScriptRequest, dialect: Mapping[str, object]) -> tuple[list[str], list[str]]:
-    """Return the options that ask for the same, with the resources that the profile's dialect names."""
+    """Return the options for the same request, with the resources that the profile's dialect names."""
     ranks = request.per_node()
     if ranks is None and request.nodes is None:
         ranks = request.processes
     cores = request.cores or (request.threads * (ranks or 1) if request.threads else None)
-    # Slurm's `--mem=0` is all of a node's memory; PBS has no word for it, and 0mb would be none
+    # Slurm's `--mem=0` is all of a node's memory; PBS has no equivalent, and 0mb would be no memory
     all_memory = re.fullmatch(r"0+[A-Za-z]*", request.memory or "") is not None
     names = {
         "ncpus": cores if dialect.get("cpu_request") != "none" else None,
@@ -202,11 +202,11 @@ def write(request: ScriptRequest, dialect: Mapping[str, object]) -> tuple[list[s
         request.variables and f"-v {request.variables}",
         "-V" if request.inherit and not request.variables else None,
     ]
-    # a path with Slurm's own signs is not written; all other lines stay, whatever is lost
+    # omit paths with Slurm's placeholders; all other lines stay, whatever is lost
     paths = [name for name in ("output", "error") if "%" in (getattr(request, name) or "")]
     lost = paths + (["memory"] if all_memory else [])
     lost += ["directory"] if request.directory not in (None, ".") else []
-    # a select of equal parts cannot say ranks of which the nodes have not all as many
+    # a select of equal parts needs equally many ranks on all nodes
     lost += ["processes"] if request.processes not in (None, (ranks or 0) * (request.nodes or 1)) else []
     written = [str(line) for line in lines if line]
     return [line for line in written if not any(line.startswith(f"-{name[0]} ") for name in paths)], lost
@@ -217,7 +217,7 @@ def _memory(text: str) -> str:
 
 
 def judge(settings: list[Setting]) -> Iterator[Judgement]:
-    """Yield what PBS refuses, and what means something else than it seems to."""
+    """Yield what PBS refuses or misunderstands."""
     by_key = {setting.key: setting for setting in settings}
     for option in settings:
         value, bad = option.value, False
@@ -268,7 +268,7 @@ def judge(settings: list[Setting]) -> Iterator[Judgement]:
 
 
 def _like_pbs(setting: Setting) -> tuple[str, str] | None:
-    """Return how PBS says what other schedulers call by another name."""
+    """Return the PBS form of another scheduler's option."""
     name = setting.key[3:]
     is_time = name in ("elapstim_req", "h_rt", "elapse", "time")
     return (f"{name}={setting.value}", f"walltime={setting.value}") if is_time else None

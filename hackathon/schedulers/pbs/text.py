@@ -1,4 +1,4 @@
-"""The text form that PBS commands print with `-f`: a heading and `    name = value` lines, wrapped with a tab."""
+"""Parse the text of PBS's `-f`: a heading and `    name = value` lines, wrapped with a tab."""
 
 import re
 from typing import NamedTuple
@@ -7,7 +7,7 @@ _ATTRIBUTE = re.compile(r" {4}([A-Za-z_][\w.-]*) = (.*)\Z", re.ASCII | re.DOTALL
 _DURATION = re.compile(r"(?:(?:(\d{1,7}):)?(\d{1,4}):)?(\d{1,9})\Z", re.ASCII)
 _RANGE = re.compile(r"(\d{1,7})(?:-(\d{1,7})(?::(\d{1,7}))?)?\Z", re.ASCII)
 MOST_INDICES = 10_000_000
-"""Indices of the largest array that a server can be made to take."""
+"""Indices of the largest array that a server accepts."""
 
 
 class PrintedBlock(NamedTuple):
@@ -16,14 +16,14 @@ class PrintedBlock(NamedTuple):
     name: str
     attributes: dict[str, str]
     whole: bool
-    """An empty line or another heading follows: the block is not cut off."""
+    """An empty line or another heading follows: the block is complete."""
 
 
 def blocks(text: str, heading: str) -> list[PrintedBlock]:
     """Return every block that begins with `heading`.
 
     The first value of an attribute counts, so that a later line inside a user's variable does not replace it. Lines
-    that are neither heading, attribute nor continuation are passed over.
+    that are neither heading, attribute nor continuation are skipped.
     """
     printed: list[PrintedBlock] = []
     last: str | None = None
@@ -37,7 +37,7 @@ def blocks(text: str, heading: str) -> list[PrintedBlock]:
         elif not printed:
             continue
         elif not line and last is not None:
-            # The text of a cut-off answer ends behind the last line's own line end, not with an empty line.
+            # A truncated text ends after the last line's own line end, not with an empty line.
             printed[-1] = printed[-1]._replace(whole=True)
         elif line.startswith("\t"):
             if last is not None:
@@ -55,7 +55,7 @@ def hosts(exec_host: str) -> tuple[str, ...]:
 
 
 def indices(text: str) -> int:
-    """Return how many indices `1-6`, `1-9:2` or `1-3,7` has; one more than any array for what is none of these."""
+    """Return the number of indices in `1-6`, `1-9:2` or `1-3,7`; for invalid text, one more than any array has."""
     total = 0
     for part in text.split(","):
         match = _RANGE.match(part)

@@ -1,1 +1,1 @@
-"""Fujitsu's job manager (PJM): so far only how its job scripts are read."""
+"""Fujitsu's job manager (PJM): commands, parsers, dialect and job scripts. Never run on a real PJM."""

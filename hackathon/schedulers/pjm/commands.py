@@ -1,4 +1,4 @@
-"""The commands of PJM: what to run. `history.py` and `parse.py` say what the answers mean. Never run on a real PJM."""
+"""The commands of PJM; `history.py` and `parse.py` read their output. Never run on a real PJM."""
 
 import re
 from dataclasses import dataclass, field
@@ -13,10 +13,10 @@ from hackathon.schedulers.pjm.dialect import PjmDialect
 
 @dataclass(frozen=True)
 class Pjm(Scheduler):
-    """PJM as pure functions. It keeps accounts that nobody has on record, so none are read.
+    """PJM as pure functions. The form of its accounting is not documented, so none is read.
 
-    A job can wait for another one only if both were submitted as steps of one step job, and one that has ended takes no
-    more of them. So `supports_after` is left as it is: what needs one job to wait for another is refused.
+    A job can wait for another one only if both are steps of one step job, which accepts no more steps once it has
+    ended. So `supports_after` stays False: requests that need to wait for another job are refused.
     """
 
     name: ClassVar[str] = "pjm"
@@ -38,15 +38,15 @@ class Pjm(Scheduler):
         return parse.submitted_id(answer)
 
     def status_argv(self, ids: list[str]) -> list[list[str]]:
-        """Return `pjstat` about jobs in the queue; it knows nothing of those that ended."""
+        """Return `pjstat` for jobs in the queue; it does not list ended jobs."""
         return history.questions(ids, self.dialect)
 
     def follow_up_argv(self, answers: list[CommandOutput], ids: list[str]) -> list[list[str]]:
-        """Return `pjstat -H` about those that are not in the queue."""
+        """Return `pjstat -H` for jobs that are not in the queue."""
         return history.follow_ups(answers, ids, self.dialect)
 
     def fall_back_argv(self, answers: list[CommandOutput], ids: list[str]) -> list[list[str]]:
-        """Return questions by id where a site's list of ended jobs lacks some."""
+        """Return queries by id if a site's list of ended jobs lacks some."""
         return history.fall_back(answers, ids, self.dialect)
 
     def parse_status(self, answers: list[CommandOutput], ids: list[str]) -> StatusAnswer:
@@ -64,21 +64,24 @@ class Pjm(Scheduler):
         return history.names(name, self.dialect)
 
     def parse_find(self, answers: list[CommandOutput]) -> list[str]:
-        """Return all ids of tables that were filtered."""
+        """Return all ids of filtered tables."""
         return self.parse_find_named(answers, "")
 
     def parse_find_named(self, answers: list[CommandOutput], name: str) -> list[str]:
-        """Return the ids of jobs that have this name, as far as the tables show it."""
+        """Return the ids of jobs with this name, as far as the tables print it."""
         return parse.found_ids(answers, name, self.dialect.table)
 
     def queues_argv(self) -> list[str]:
-        """Return `pjstat --rscuse` of Wisteria, or `pjstat --rsc`, whose form is not on record."""
+        """Return `pjstat --rscuse` of Wisteria, or `pjstat --rsc`, whose output is not documented."""
         return ["pjstat", "--rscuse" if self.dialect.table == table.SITE else "--rsc"]
 
     def parse_queues(self, answer: CommandOutput) -> list[QueueInfo]:
         return parse.queues(answer, self.dialect.table)
 
     def shell(self, options: list[str], rcfile: Path) -> Shell:
-        """Return `pjsub --interact` with the header's options; it takes no command, so the file has to be sourced."""
+        """Return `pjsub --interact` with the header's options.
+
+        It accepts no command: the user has to source the file.
+        """
         arguments = [word for word in options if word != "-j"]
         return Shell(["pjsub", "--interact", *arguments, "--sparam", "wait-time=600"], reads_rcfile=False)

@@ -1,7 +1,7 @@
-"""How jobs are asked for, those in the queue and then those that ended, and what the answers say together.
+"""Query queued and then ended jobs, and combine the answers.
 
-The live table does not have a job that ended, and says so with its heading alone. Neither table has an end mark, so
-that a job is in neither says little: a run is lost only when a second answer a minute later says the same.
+For an ended job the live table consists of its heading. Neither table has an end mark, so a job's absence from both
+proves little: a run is lost only when a second answer a minute later is the same.
 """
 
 from hackathon.schedulers.base import UNKNOWN, CommandOutput, JobState, StatusAnswer
@@ -10,19 +10,19 @@ from hackathon.schedulers.pjm.dialect import PjmDialect
 from hackathon.schedulers.words import words
 
 CHOSEN = "jid,st,ec,pc,sn,usr,ermsg"
-"""Columns: one word each but the last. Not the name, which the table cuts, and no dates: a planned start is none."""
+"""Columns: one word each except the last. Not the name, which the table cuts, and no dates: a start may be planned."""
 NAMED = "jid,jnam"
 FEW = 8
-"""Ids that a site's `pjstat -H` is asked for one by one: several in one call are not on record."""
+"""Ids that are queried individually with a site's `pjstat -H`: its output for several ids is not documented."""
 
 
 def questions(ids: list[str], dialect: PjmDialect) -> list[list[str]]:
-    """Return the first question: jobs in the queue."""
+    """Return the first query: jobs in the queue."""
     return [["pjstat"]] if dialect.table == table.SITE else [["pjstat", "-v", "--choose", CHOSEN, *ids]]
 
 
 def follow_ups(answers: list[CommandOutput], ids: list[str], dialect: PjmDialect) -> list[list[str]]:
-    """Return the question about ended jobs, where the first answer lacks some."""
+    """Return the query for ended jobs, if the first answer lacks some."""
     if table.read(answers[0], dialect.table) is None:
         return []
     missing = _missing(answers, ids, dialect)
@@ -35,7 +35,7 @@ def follow_ups(answers: list[CommandOutput], ids: list[str], dialect: PjmDialect
 
 
 def fall_back(answers: list[CommandOutput], ids: list[str], dialect: PjmDialect) -> list[list[str]]:
-    """Return questions about a few jobs that a site's list of ended ones does not show: it may not show all."""
+    """Return queries for a few jobs that are missing in a site's list of ended ones, which may be incomplete."""
     past = ["pjstat", *_past(dialect)]
     if dialect.table != table.SITE or not any(answer.argv == tuple(past) for answer in answers):
         return []
@@ -43,9 +43,9 @@ def fall_back(answers: list[CommandOutput], ids: list[str], dialect: PjmDialect)
 
 
 def names(name: str, dialect: PjmDialect) -> list[list[str]]:
-    """Return the questions for a name: filtered, for the tables cut names; a site's tables list all jobs.
+    """Return the queries for a name: filtered, because the tables cut names; a site's tables list all jobs.
 
-    Each is asked twice: a list whose end is missing looks whole, and who takes it for "no such job" submits again.
+    Each is sent twice: a list without its end looks complete, and a wrong "no such job" would submit a job again.
     """
     if dialect.table == table.SITE:
         once = [["pjstat"], ["pjstat", *_past(dialect)]]
@@ -56,10 +56,10 @@ def names(name: str, dialect: PjmDialect) -> list[list[str]]:
 
 
 def status(answers: list[CommandOutput], ids: list[str], dialect: PjmDialect) -> StatusAnswer:
-    """Return the jobs that the tables show; absent are only those that neither of two whole tables has.
+    """Return the jobs in the tables; only jobs in neither of two complete tables are absent.
 
-    Every other id without a row is UNKNOWN (torn or partial answer). Raises SchedulerError when the first answer is no
-    table, or nothing in the answers is about the ids.
+    Every other id without a row is UNKNOWN (truncated or partial answer). Raises SchedulerError when the first answer
+    is not a table, or the answers contain nothing about the ids.
     """
     tables = [(answer, table.read(answer, dialect.table)) for answer in answers]
     if tables[0][1] is None:
@@ -91,7 +91,7 @@ def _missing(answers: list[CommandOutput], ids: list[str], dialect: PjmDialect) 
 
 
 def _lack(tables: list[tuple[CommandOutput, table.JobTable | None]], job_id: str, dialect: PjmDialect) -> bool:
-    """Return whether whole tables of the queue and of the ended jobs lack a job; the latter were asked for by id."""
+    """Return whether complete tables of the queue and of ended jobs lack a job; the latter were queried by id."""
     complete = [answer for answer, job_table in tables if job_table is not None and job_table.whole]
     past = ("pjstat", *_past(dialect))
     live = any(answer is tables[0][0] for answer in complete)

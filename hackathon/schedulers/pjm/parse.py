@@ -1,4 +1,4 @@
-"""What PJM's commands print, and what it means. What is on record lies in `samples/`; no server was at hand.
+"""Parse the output of PJM's commands. `samples/` has the recorded output; no server was available.
 
 Numbers and letters are those of the user guides of the R-CCS (Fugaku) and of Kyushu University, and of recorded output.
 """
@@ -30,7 +30,7 @@ from hackathon.text.numbers import digits
 LETTERS = {
     "ACC": QUEUED,
     "QUE": QUEUED,
-    "RNA": RUNNING,  # gets its nodes
+    "RNA": RUNNING,  # acquires its nodes
     "RNP": RUNNING,  # prologue
     "RUN": RUNNING,
     "RSM": RUNNING,
@@ -44,9 +44,9 @@ LETTERS = {
     "HLD": HELD,
     "CCL": CANCELLED,
     "RJT": FAILED,
-    "ERR": FAILED,  # the manager's own fault: stays in the table until it is deleted
+    "ERR": FAILED,  # an error of the manager itself: stays in the table until it is deleted
 }
-"""ST of Fujitsu's table → state. EXT is told apart by PC, EC and SN (`_ended`); other letters are UNKNOWN."""
+"""ST of Fujitsu's table → state. PC, EC and SN refine EXT (`_ended`); other letters are UNKNOWN."""
 WORDS = {
     "QUEUED": QUEUED,
     "RUNNING": RUNNING,
@@ -62,27 +62,27 @@ NEVER_STARTED = frozenset({"RJT", "REJECT"})
 CODES: dict[int, tuple[str, bool | None]] = {
     1: (CANCELLED, None),  # pjdel
     2: (FAILED, False),  # rejected
-    6: (FAILED, False),  # the job that it waited for did not end as it should
+    6: (FAILED, False),  # the job that it waited for did not end as required
     11: (TIMEOUT, True),  # elapse limit
     12: (OUT_OF_MEMORY, True),
-    16: (FAILED, False),  # the working folder or the output cannot be used
+    16: (FAILED, False),  # the working folder or the output is not usable
     20: (NODE_FAILED, None),
     21: (FAILED, False),  # the shell could not be started
     22: (NODE_FAILED, None),  # interconnect
-    23: (OUT_OF_MEMORY, True),  # the kernel's killer
+    23: (OUT_OF_MEMORY, True),  # the kernel's out-of-memory killer
     25: (NODE_FAILED, None),
 }
-"""PC ("PJM code") of a job in EXT → (state, did it start); every other code but 0 is FAILED."""
+"""PC ("PJM code") of a job in EXT → (state, did it start); every other code except 0 is FAILED."""
 
 _IMPOSSIBLE = re.compile(r"INSUFF (?:NODE|CPU|MEMORY)|RSCGRP NOT EXIST", re.ASCII)
-"""REASON of a job that waits for what the machine does not have: it can never run. The table cuts it to 16 letters."""
+"""REASON of a job that requests more than the machine has: it can never run. The table cuts it to 16 characters."""
 
 _SUBMITTED = re.compile(r"\[INFO\.?\] PJM \d{4} pjsub Job (\d+(?:_\d+)?) submitted\.\s*\Z", re.ASCII)
 _NUMBERED = re.compile(r"\[ERR\.?\] PJM (\d{4}) ", re.ASCII)
 _UNKNOWN_JOB = re.compile(r"\[ERR\.\] PJM .+ Job .+ does not exist", re.ASCII)
 _DATA_AREA = re.compile(r"not a data area|--no-check-directory")
 _NO_SERVER = re.compile(r"(?:cannot|failed to) connect|connection (?:refused|timed out)|time(?:d )?out", re.I)
-"""Not on record: a refusal in such words is taken for one that may not come again."""
+"""Not documented: a refusal with such words is treated as temporary."""
 
 REFUSALS = {
     "0020": ("bad_options", False),  # "Cannot open the file (rscgrp=…)"
@@ -91,16 +91,16 @@ REFUSALS = {
     "0071": ("group_needed", False),
     "0072": ("user_limit", True),  # "Job exceeded the accept limit"
 }
-"""Number of a message of `pjsub` → (message, may the same submission go through later)."""
+"""Number of a message of `pjsub` → (message, may the same submission succeed later)."""
 
 _RATIO = re.compile(r"(?P<names>[a-z][\w/-]*) +[*-]+ +\d+% +(?P<used>\d+)/ *(?P<total>\d+)\Z", re.ASCII)
 _UNIT = re.compile(r"RSCGRP +Ratio Used/Total\((\w+)\)\Z", re.ASCII)
 
 
 def submitted_id(answer: CommandOutput) -> str:
-    """Return the job id, from a line with `submitted.` alone: the number of the message is printed before it.
+    """Return the job id, only from a line with `submitted.`: the number of the message precedes it.
 
-    The exit code does not decide: the K computer gave 0 with an error. A line that does not end is none.
+    The exit code does not decide: the K computer returned 0 with an error. Truncated lines are ignored.
     """
     for line in answer.stdout.split("\n")[:-1]:
         if (match := _SUBMITTED.match(line.strip())) and re.fullmatch(table.ID, match[1]):
@@ -112,7 +112,7 @@ def submitted_id(answer: CommandOutput) -> str:
 
 
 def was_told(answer: CommandOutput) -> bool:
-    """Return True when told to end, False when PJM no longer knows the job."""
+    """Return True when the job is being cancelled, False when PJM no longer knows it."""
     if answer.exit_code == 0 and not _NUMBERED.search(answer.stderr + answer.stdout):
         return True
     if _UNKNOWN_JOB.search(answer.stderr + answer.stdout):
@@ -121,10 +121,10 @@ def was_told(answer: CommandOutput) -> bool:
 
 
 def found_ids(answers: list[CommandOutput], name: str, expected: str) -> list[str]:
-    """Return the ids of a job's name in tables that were filtered for it, or that list all jobs, oldest first.
+    """Return the ids for a job name in tables that are filtered or list all jobs, oldest first.
 
-    Tables cut names, so a cut one that fits counts. Raises SchedulerError when it would not be certain that there is
-    none, or which of several it is.
+    Tables cut names, so a cut name that fits counts. Raises SchedulerError when it is not certain that there are none,
+    or which of several is meant.
     """
     sure: set[str] = set()
     cut: set[str] = set()
@@ -150,7 +150,7 @@ def found_ids(answers: list[CommandOutput], name: str, expected: str) -> list[st
 def queues(answer: CommandOutput, expected: str) -> list[QueueInfo]:
     """Return the resource groups of Wisteria's `pjstat --rscuse`, with the nodes in use in a note.
 
-    What Fujitsu's `pjstat --rsc` prints is not on record, so it is not read. Raises SchedulerError.
+    The output of Fujitsu's `pjstat --rsc` is not documented, so it is not parsed. Raises SchedulerError.
     """
     if answer.exit_code:
         raise failed(answer, expected)
@@ -194,13 +194,13 @@ def job_state(row: dict[str, str]) -> JobState:
 
 
 def _name(row: dict[str, str]) -> str:
-    """Return a job's name; nothing where the table may have cut it."""
+    """Return a job's name; "" if the table may have cut it."""
     name = row.get("JOB_NAME", "")
     return name if len(name) < table.CUT_NAME else ""
 
 
 def _owner(row: dict[str, str]) -> str:
-    """Return a job's owner; nothing where the table may have cut the account's name."""
+    """Return a job's owner; "" if the table may have cut the account's name."""
     owner = row.get("USER", "")
     return owner if len(owner) < table.CUT_USER else ""
 
@@ -238,7 +238,7 @@ def _refused(answer: CommandOutput) -> SchedulerError:
 def failed(answer: CommandOutput, expected: str, otherwise: str = "failed") -> SchedulerError:
     """Return the error of a command: by the form of its answer, the message's number, or its words.
 
-    `expected`: whose table was asked for; empty for commands that print none.
+    `expected`: the table variant that was queried; empty for commands without a table.
     """
     table_kind = table.kind(answer)
     if expected and table_kind and table_kind != expected:
@@ -258,7 +258,7 @@ def failed(answer: CommandOutput, expected: str, otherwise: str = "failed") -> S
 
 
 def nothing_said(answers: list[CommandOutput], expected: str) -> SchedulerError:
-    """Return the error of answers that say nothing about jobs: that of the last that failed."""
+    """Return the error of answers without information about jobs: that of the last failed command."""
     for answer in reversed(answers):
         if answer.exit_code or table.kind(answer) not in ("", expected):
             return failed(answer, expected)

@@ -1,6 +1,6 @@
-"""How Fujitsu's job manager (PJM) reads a job script, for the linter and the converter: from public material only.
+"""How Fujitsu's job manager (PJM) reads a job script, for the linter and the converter: from public material.
 
-No server can be had, so only what pages and recorded output confirm is an error.
+No server was available, so only what pages and recorded output confirm is an error.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -56,7 +56,7 @@ OPTIONS = table("""
 
 
 def read(settings: Iterable[Setting]) -> ScriptRequest:
-    """Return what a header asks for."""
+    """Return the request of a header."""
     request = ScriptRequest()
     for setting in settings:
         value, taken = setting.value, True
@@ -104,9 +104,9 @@ def read(settings: Iterable[Setting]) -> ScriptRequest:
 
 
 def write(request: ScriptRequest, dialect: Mapping[str, object]) -> tuple[list[str], list[str]]:
-    """Return the options that ask for the same: GPUs where a queue of the profile gives parts of a node, else nodes.
+    """Return the options for the same request: GPUs if a queue of the profile allocates parts of a node, else nodes.
 
-    `-L gpu=` goes without `-L node=` and `--mpi proc=`. A node comes with all its GPUs: another number is lost.
+    `-L gpu=` excludes `-L node=` and `--mpi proc=`. A node always has all its GPUs: another number is lost.
     """
     shares = _shares(request, dialect)
     events = {"begin": "b", "end": "e"}
@@ -141,7 +141,7 @@ def write(request: ScriptRequest, dialect: Mapping[str, object]) -> tuple[list[s
 
 
 def _shares(request: ScriptRequest, dialect: Mapping[str, object]) -> bool:
-    """Return whether the GPUs of one node are asked for in place of the node."""
+    """Return whether the request is for GPUs of one node instead of the node."""
     queues, most = dialect.get("gpu_queues"), dialect.get("gpus_of_node")
     pjm = PjmDialect(
         gpu_queues=queues if isinstance(queues, str) else "", gpus_of_node=most if isinstance(most, int) else 0
@@ -150,7 +150,7 @@ def _shares(request: ScriptRequest, dialect: Mapping[str, object]) -> bool:
 
 
 def judge(settings: list[Setting]) -> Iterator[Judgement]:
-    """Yield what means something else than it seems to."""
+    """Yield settings that PJM misunderstands."""
     by_key = {setting.key: setting for setting in settings}
     for option in settings:
         if option.key == "--rsc-list elapse":

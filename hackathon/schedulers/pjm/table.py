@@ -1,7 +1,7 @@
-"""The tables that `pjstat` prints: Fujitsu's, whole or with chosen columns, and that of a site (Wisteria).
+"""Parse the tables of `pjstat`: Fujitsu's, complete or with chosen columns, and a site's (Wisteria).
 
-Neither has an end mark: a table whose last rows are missing looks whole. A line that does not end is never used: a
-number that is cut off is another job's. What is on record lies in `samples/`.
+Neither has an end mark: a table without its last rows looks complete. Truncated lines are never used: a truncated
+number is another job's. `samples/` has the recorded output.
 """
 
 import re
@@ -13,11 +13,11 @@ from hackathon.schedulers.base import CommandOutput
 FUJITSU, SITE = "fujitsu", "site"
 """Values of `PjmDialect.table`."""
 ID = r"[1-9]\d{0,17}"
-"""A job's number. `0000`, the number of a message, is none, and neither are sub-jobs (`17[3]`, `17_1`)."""
+"""A job's number. It excludes `0000`, the number of a message, and sub-jobs (`17[3]`, `17_1`)."""
 CUT_NAME = 10
-"""Letters of a name that tables show at most."""
+"""Longest name in a table, in characters."""
 CUT_USER = 8
-"""Letters that the column of Fujitsu's table has for an account."""
+"""Width of the column for accounts in Fujitsu's table, in characters."""
 
 _HEADING = {
     FUJITSU: re.compile(r"JOB_ID(?: +\S+)*\Z", re.ASCII),
@@ -31,16 +31,16 @@ _ROW_ID = re.compile(rf"{ID}\Z", re.ASCII)
 
 
 class JobTable(NamedTuple):
-    """What one `pjstat` showed."""
+    """The content of one `pjstat` table."""
 
     rows: dict[str, dict[str, str]]
     """Job id → value by the heading's words."""
     whole: bool
-    """Every line below the heading is a row of a job or of its sub-jobs, and ends."""
+    """Every line after the heading is a complete row of a job or of its sub-jobs."""
 
 
 def kind(answer: CommandOutput) -> str:
-    """Return whose table an answer is, by its heading or its refusal of an option; nothing where it does not tell."""
+    """Return the variant of an answer's table, by its heading or its refusal of an option; "" when unclear."""
     for line in answer.stdout.split("\n")[:-1]:
         if _HEADING[SITE].match(line) or line.strip() in _NONE:
             return SITE
@@ -50,9 +50,9 @@ def kind(answer: CommandOutput) -> str:
 
 
 def read(answer: CommandOutput, expected: str) -> JobTable | None:
-    """Return the table of an answer; None for a failure, another table, or no table at all.
+    """Return the table of an answer; None for a failure, another variant, or no table.
 
-    A sentence that there is no job is an empty table. Lines above the heading (a site's news) are passed over.
+    A sentence that there is no job is an empty table. Lines above the heading (a site's news) are skipped.
     """
     if answer.exit_code or kind(answer) != expected:
         return None
@@ -73,7 +73,7 @@ def _rows(names: list[str], lines: Iterator[str], *, complete: bool) -> JobTable
         if not words:
             continue
         if _ROW_ID.match(words[0]):
-            # one job has one row; a second one would be somebody's name that looks like one
+            # a job has one row; a second one would be a user's name that looks like a row
             rows.setdefault(words[0], _by_name(names, words))
         elif not re.match(rf"{ID}(?:\[|_)", words[0], re.ASCII):
             complete = False

@@ -1,4 +1,4 @@
-"""What Slurm's accounting has of jobs: `sacct -X -D`, as a real 22.05 printed it (`samples/bill_*`)."""
+"""Slurm's accounting of jobs: `sacct -X -D`, as a real 22.05 printed it (`samples/bill_*`)."""
 
 import re
 from collections.abc import Iterable
@@ -12,10 +12,10 @@ _GPUS = re.compile(r"(?:\A|,)gres/gpu=(\d{1,7})(?:,|\Z)", re.ASCII)
 
 
 def accounts(records: Iterable[list[str]], ids: list[str]) -> dict[str, JobAccounting]:
-    """Return id → account from records of slurm.BILL_FIELDS; ids without a record are left out.
+    """Return id → accounting from records of slurm.BILL_FIELDS; ids without a record are omitted.
 
-    ElapsedRaw has no time in it that the job was suspended (sacct(1)). A job that was cancelled while it waited has the
-    same start and end and no nodes: it is known, and cost nothing.
+    ElapsedRaw excludes suspensions (sacct(1)). A job that was cancelled while it waited has equal start and end and no
+    nodes: it is known, and cost nothing.
     """
     by_number: dict[str, list[tuple[str, Charge | None]]] = {}
     for job_id, *values in records:

@@ -1,4 +1,4 @@
-"""The commands of Slurm: what to run. `parse.py` says what the answers mean."""
+"""The commands of Slurm; `parse.py` reads their output."""
 
 import re
 from collections.abc import Mapping
@@ -15,9 +15,9 @@ from hackathon.schedulers.slurm.ids import JOB_IDS, is_plain
 from hackathon.schedulers.slurm.parse import BILL_FIELDS, FIELD, RECORD, SACCT_FIELDS, SQUEUE_FIELDS
 
 HISTORY = "now-30days"
-"""How far back a job is looked for by name."""
+"""Time range of a search by job name."""
 ALL_STATES = "BF,CA,CD,DL,F,NF,OOM,PD,PR,R,RQ,RS,RV,S,TO"
-"""Named one by one, because without `-s` sacct leaves out jobs that were cancelled while held."""
+"""All states explicitly, because without `-s` sacct omits jobs that were cancelled while held."""
 
 ADVICE = {
     "status_command": "scontrol show job {job}",
@@ -31,16 +31,16 @@ ADVICE = {
     "reservation_command": "scontrol show reservation",
     "node_command": "srun --ntasks-per-node=1",
 }
-"""What a person types, see base.ADVICE_COMMANDS."""
+"""Commands for the user, see base.ADVICE_COMMANDS."""
 
 
 @dataclass(frozen=True)
 class Slurm(Scheduler):
-    """Slurm as pure functions; what differs between sites stands in the script's header."""
+    """Slurm as pure functions. Sites differ only in the script's header."""
 
     name: ClassVar[str] = "slurm"
     dialect: SlurmDialect = field(default_factory=SlurmDialect)
-    # sbatch's own name, and what people copy from other schedulers: `#SBATCH -o name.o%j`
+    # sbatch's default name, and a name copied from other schedulers: `#SBATCH -o name.o%j`
     output_names: ClassVar[tuple[re.Pattern[str], ...]] = (
         re.compile(r"slurm-(\d+)\.out\Z"),
         re.compile(r".*\.o(\d+)\Z"),
@@ -50,7 +50,7 @@ class Slurm(Scheduler):
 
     def submit_argv(self, submission: Submission) -> list[str]:
         """Return `sbatch --parsable --job-name … --output … [--dependency …] script`."""
-        # Slurm replaces %j and the like, also in the folder that it puts before a relative path.
+        # Slurm replaces %j and similar placeholders, also in the folder that it puts before a relative path.
         folder = str(submission.directory)
         output = str(submission.output) if "%" in folder else submission.relative(submission.output)
         output = output.replace("%", "%%")
@@ -58,7 +58,7 @@ class Slurm(Scheduler):
         if submission.after:
             condition, job_id = submission.after
             argv += ["--dependency", f"after{condition}:{job_id}"]
-            if condition == "ok":  # else it stays in the queue for ever: DependencyNeverSatisfied
+            if condition == "ok":  # otherwise it stays in the queue forever: DependencyNeverSatisfied
                 argv.append("--kill-on-invalid-dep=yes")
         return [*argv, submission.relative(submission.script)]
 
@@ -66,7 +66,7 @@ class Slurm(Scheduler):
         return parse.submitted_id(answer)
 
     def status_argv(self, ids: list[str]) -> list[list[str]]:
-        """Return squeue for what the controller knows and sacct for what it has forgotten."""
+        """Return squeue for jobs that the controller knows and sacct for those that it has forgotten."""
         job_list = ",".join(ids)
         return [
             ["squeue", "-h", "-a", "-t", "all", "-j", job_list, "-o", FIELD.join(SQUEUE_FIELDS) + RECORD],
@@ -84,7 +84,7 @@ class Slurm(Scheduler):
         ]
 
     def processes_argv(self, job_id: str) -> list[str]:
-        """Return scontrol, which knows a job for some minutes behind its end."""
+        """Return scontrol, which reports a job for some minutes after its end."""
         return ["scontrol", "show", "job", "--oneliner", job_id]
 
     def parse_processes(self, answer: CommandOutput) -> int | None:
@@ -92,7 +92,7 @@ class Slurm(Scheduler):
         return int(match[1]) or None if match else None
 
     def follow_up_argv(self, answers: list[CommandOutput], ids: list[str]) -> list[list[str]]:
-        """Return squeue's exit codes where sacct does not answer and squeue shows an ended job."""
+        """Return squeue's exit codes if sacct does not answer and squeue lists an ended job."""
         if len(answers) < 2 or answers[1].exit_code == 0:
             return []
         ended = [job for job, state in parse.queue(answers[0]) if state.state not in OPEN_STATES]
@@ -104,11 +104,11 @@ class Slurm(Scheduler):
         return parse.status(answers, ids)
 
     def can_account(self, job_id: str) -> bool:
-        """Return whether accounting can be asked about a text that a run's record has for its job's id."""
+        """Return whether a text in a run's record can be used as an id in accounting queries."""
         return is_plain(job_id)
 
     def accounting_argv(self, ids: list[str]) -> list[list[str]]:
-        """Return sacct's bill: jobs without their steps (-X), every life of a requeued one (-D)."""
+        """Return sacct for accounting: jobs without their steps (-X), every life of a requeued one (-D)."""
         form = ["-n", "-p", f"--delimiter={FIELD}", f"--format={','.join(BILL_FIELDS)}"]
         return [["sacct", "-X", "-D", "-j", ",".join(ids), *form]]
 
@@ -116,7 +116,7 @@ class Slurm(Scheduler):
         return parse.accounts(answers, ids)
 
     def cancel_argv(self, job_id: str) -> list[str]:
-        """Return `scancel -v`: without -v it says nothing about a job that has already ended."""
+        """Return `scancel -v`: without -v it prints nothing about a job that has already ended."""
         return ["scancel", "-v", "--", job_id]
 
     def parse_cancel(self, answer: CommandOutput) -> bool:
@@ -133,21 +133,21 @@ class Slurm(Scheduler):
         return parse.found_ids(answers)
 
     def queues_argv(self) -> list[str]:
-        """Return sinfo: one line a partition, `A/I/O/T` counts nodes."""
+        """Return sinfo: one line per partition, `A/I/O/T` counts nodes."""
         return ["sinfo", "-h", "-a", "-o", FIELD.join(machine.QUEUE_FIELDS)]
 
     def parse_queues(self, answer: CommandOutput) -> list[QueueInfo]:
         return machine.queues(answer)
 
     def nodes_argv(self) -> list[list[str]]:
-        """Return sinfo: one line for equal nodes of a partition; without -e numbers that differ become `36+`."""
+        """Return sinfo: one line for equal nodes of a partition; without -e differing numbers become `36+`."""
         return [["sinfo", "-h", "-a", "-e", "-o", FIELD.join(machine.NODE_FIELDS)]]
 
     def parse_nodes(self, answers: list[CommandOutput]) -> list[NodeGroup]:
         return machine.nodes(answers[0])
 
     def shell(self, options: list[str], rcfile: Path) -> Shell:
-        """Return `salloc` with the header's options, and srun, which gives the shell on the first node."""
+        """Return `salloc` with the header's options, and srun, which starts the shell on the first node."""
         arguments = [word for word in options if word != "--open-mode=append"]
         return Shell(["salloc", *arguments, "srun", "--pty", "bash", "--rcfile", str(rcfile), "-i"])
 
@@ -155,9 +155,9 @@ class Slurm(Scheduler):
         return ADVICE
 
     def supports_after(self, condition: str) -> bool:
-        """`--dependency=afterok:` and `afterany:`."""
+        """Return True: `--dependency=afterok:` and `afterany:`."""
         return True
 
     def environment(self, inherited: dict[str, str], *, submission: bool) -> dict[str, str]:
-        """Let questions be answered with times in seconds since 1970 and uncut array ids; a job would inherit that."""
+        """Request times in seconds since 1970 and full array ids for queries; a job would inherit these variables."""
         return inherited if submission else {**inherited, "SLURM_TIME_FORMAT": "%s", "SLURM_BITSTR_LEN": "0"}

@@ -1,4 +1,4 @@
-"""How a site's Slurm wants to be asked."""
+"""How a site's Slurm is used."""
 
 import re
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ _GPU = re.compile(r"(\d{1,3}|(GPU|MIG)-[A-Za-z0-9-]+)\Z", re.ASCII)
 
 @dataclass(frozen=True)
 class SlurmDialect(Dialect):
-    """Slurm's words for who pays, and for GPUs."""
+    """Slurm's options for the account to charge, and for GPUs."""
 
     hosts_command: ClassVar[str] = 'scontrol show hostnames "$SLURM_JOB_NODELIST"'
     asks_memory: ClassVar[bool] = True
@@ -22,20 +22,20 @@ class SlurmDialect(Dialect):
     task_identity: ClassVar[tuple[str, str, str]] = ("SLURM_NODEID", "SLURM_PROCID", "SLURM_LOCALID")
 
     group: Literal["account", "none"] = "none"
-    """Who pays: `--account=`, or nothing. A user may have a default account, so none is demanded."""
+    """Account to charge: `--account=`, or none. It is optional, since a user may have a default account."""
     gpu_request: Literal["none", "gpus-per-node", "gres"] = "none"
-    """`--gpus-per-node=` or `--gres=gpu:`; `none` where whole nodes are given."""
+    """`--gpus-per-node=` or `--gres=gpu:`; `none` if the site allocates whole nodes."""
     exclusive: bool = False
     """`--exclusive`: no other job on the nodes."""
 
     @property
     def whole_nodes(self) -> bool:
-        """Exclusive nodes are charged whole, as those of which nobody asks for a part."""
+        """Exclusive nodes are charged in full, as are nodes of which no part is requested."""
         return self.gpu_request == "none" or self.exclusive
 
     @classmethod
     def allocation_of(cls, environment: Mapping[str, str]) -> JobAllocation | None:
-        """Return the job by the variables of sbatch(1) and salloc(1); of unequal nodes the smallest counts."""
+        """Return the job in the variables of sbatch(1) and salloc(1); of unequal nodes the smallest counts."""
         job = environment.get("SLURM_JOB_ID", "")
         if not job:
             return None
@@ -52,7 +52,7 @@ class SlurmDialect(Dialect):
         return JobAllocation(job, max(1, int(nodes)), min(cores), int(gpus))
 
     def has_launcher(self, launcher: str) -> bool:
-        """srun starts ranks as steps of a job."""
+        """Return True: srun starts ranks as steps of a job."""
         return True
 
     def directives(self, header: Header) -> dict[str, Any]:
@@ -69,7 +69,7 @@ class SlurmDialect(Dialect):
 
 
 def cpus_of_nodes(text: str) -> list[int]:
-    """Return the CPUs of the nodes that SLURM_JOB_CPUS_PER_NODE tells, such as `72(x2),36`; none for another text."""
+    """Return the CPUs of the nodes in SLURM_JOB_CPUS_PER_NODE, such as `72(x2),36`; none for invalid text."""
     cpus: list[int] = []
     for word in text.split(",") if text else ():
         match = _CPUS.match(word)

@@ -4,17 +4,17 @@ import re
 
 ID = re.compile(r"(\d+)(?:\+\d+)?(?:_(?:(\d+)|\[([\d,:%.-]+)\]))?\Z", re.ASCII)
 JOB_IDS = re.compile(rf"(?=.{{1,200}}\Z){ID.pattern}", re.ASCII)
-"""Ids that reach a command."""
+"""Ids that may be passed to a command."""
 _PLAIN = re.compile(r"\d{1,9}(?:[_+]\d{1,9})?\Z", re.ASCII)
 
 
 def is_plain(job_id: str) -> bool:
-    """Return whether sacct takes a text for a job's id: another spoils the answer about all."""
+    """Return whether sacct accepts a text as a job id: another text spoils the answer for all ids."""
     return _PLAIN.match(job_id) is not None
 
 
 def same(job_id: str, record_id: str) -> bool:
-    """Return whether a record is about the id: `8` means every element of the array; `8_[1-3%1]` has `8_2` in it."""
+    """Return whether a record belongs to the id: `8` means every element of the array; `8_[1-3%1]` includes `8_2`."""
     own, record = ID.match(job_id), ID.match(record_id)
     if not own or not record or own[1] != record[1]:
         return False

@@ -1,4 +1,4 @@
-"""What `sinfo` says of partitions and nodes, as a real 22.05 printed it (`samples/sinfo_*`)."""
+"""Parse partitions and nodes from `sinfo`, as a real 22.05 printed it (`samples/sinfo_*`)."""
 
 import re
 
@@ -11,13 +11,13 @@ from hackathon.text.numbers import digits
 QUEUE_FIELDS = ("%R", "%a", "%D", "%l", "%F", "%s")
 """Partition, whether it is up, nodes, longest time, nodes allocated/idle/other/total, nodes of a job."""
 NODE_FIELDS = ("%R", "%D", "%c", "%m", "%X", "%Y", "%Z", "%G")
-"""Partition, nodes, CPUs, MiB, sockets, cores a socket, threads a core, generic resources."""
+"""Partition, nodes, CPUs, MiB, sockets, cores per socket, threads per core, generic resources."""
 
 _DURATION = re.compile(r"(?:(\d{1,5})-)?(?:(\d{1,5}):)?(\d{1,5}):(\d{2})\Z", re.ASCII)
 _SIZES = re.compile(r"(\d{1,9})(?:-(\d{1,9}|infinite))?\Z", re.ASCII)
 _GPU = re.compile(r"gpu(?::(?P<model>[A-Za-z][\w.-]*))?(?::(?P<count>\d{1,6}))?(?:\(.*\))?\Z", re.ASCII)
 _UNSET = 1
-"""RealMemory of a node whose memory nobody wrote down (slurm.conf(5))."""
+"""RealMemory of a node without configured memory (slurm.conf(5))."""
 
 
 def queues(answer: CommandOutput) -> list[QueueInfo]:
@@ -43,7 +43,7 @@ def queues(answer: CommandOutput) -> list[QueueInfo]:
 
 
 def nodes(answer: CommandOutput) -> list[NodeGroup]:
-    """Return the nodes by their shape. One of which only the CPUs are configured has a socket for each: no cores."""
+    """Return the nodes by their shape. If only CPUs are configured, each has its own socket, so cores are unknown."""
     groups = []
     for queue, count, cpus, memory, sockets, cores, threads, resources in _rows(answer, len(NODE_FIELDS)):
         gpus, model = _gpus(resources)
@@ -64,14 +64,14 @@ def nodes(answer: CommandOutput) -> list[NodeGroup]:
 
 
 def _gpus(resources: str) -> tuple[int, str]:
-    """Return the number and the model of GPUs in `gpu:a100:4(S:0-1),nvme:1`; several models have none."""
+    """Return the number and the model of GPUs in `gpu:a100:4(S:0-1),nvme:1`; "" for several models."""
     matches = [match for word in re.split(r",(?![^(]*\))", resources) if (match := _GPU.match(word))]
     models = {match["model"] or "" for match in matches}
     return sum(int(match["count"] or 1) for match in matches), models.pop() if len(models) == 1 else ""
 
 
 def _rows(answer: CommandOutput, count: int) -> list[list[str]]:
-    """Return the fields of every line. Raises SchedulerError for a line that does not end: its numbers may be cut."""
+    """Return the fields of every line. Raises SchedulerError for a truncated line, whose numbers may be wrong."""
     if answer.exit_code:
         raise failed(answer)
     *lines, last = answer.stdout.split("\n")

@@ -1,8 +1,8 @@
-"""What Slurm's commands print: `sbatch --parsable`, `squeue -o` and `sacct -P`.
+"""Parse the output of Slurm's commands: `sbatch --parsable`, `squeue -o` and `sacct -P`.
 
-What a real Slurm 22.05 printed lies in `samples/`. squeue knows live jobs and, for a few minutes (MinJobAge), ended
-ones; sacct knows ended ones where the site keeps accounting, and lags behind by seconds. The JSON forms change between
-versions. Fields are separated by control characters, because names may contain anything.
+`samples/` has the output of a real Slurm 22.05. squeue lists live jobs and, for a few minutes (MinJobAge), ended ones;
+sacct lists ended ones if the site has accounting, with a delay of seconds. The JSON forms change between versions.
+Fields are separated by control characters, because names may contain anything.
 """
 
 import re
@@ -46,9 +46,9 @@ _WORST_FIRST = (RUNNING, ENDING, QUEUED, HELD, UNKNOWN, NODE_FAILED, OUT_OF_MEMO
 
 
 def submitted_id(answer: CommandOutput) -> str:
-    """Return the number of `123` or `123;cluster`, the last line of that form (a site may print others).
+    """Return the number in `123` or `123;cluster`, the last line of that form (a site may print others).
 
-    A line that does not end is none: its number may be cut off.
+    Truncated lines are ignored, as their number may be incomplete.
     """
     if answer.exit_code:
         raise _refused(answer)
@@ -60,10 +60,10 @@ def submitted_id(answer: CommandOutput) -> str:
 
 
 def status(answers: list[CommandOutput], ids: list[str]) -> StatusAnswer:
-    """Return the jobs that the controller or accounting know; of a requeued job its newest life.
+    """Return the jobs in the controller or the accounting; of a requeued job its newest life.
 
-    squeue's word on a state comes first, sacct adds exit codes. Where accounting does not answer, a job that squeue
-    does not show is UNKNOWN, not absent; where a site keeps none, it is absent. Raises SchedulerError.
+    squeue's state takes precedence, sacct adds exit codes. If accounting does not answer, a job that squeue does not
+    list is UNKNOWN, not absent; without accounting it is absent. Raises SchedulerError.
     """
     live_answer, accounting, *codes = answers
     records, silence = _sacct(accounting)
@@ -85,7 +85,7 @@ def status(answers: list[CommandOutput], ids: list[str]) -> StatusAnswer:
 
 
 def accounts(answers: list[CommandOutput], ids: list[str]) -> dict[str, JobAccounting]:
-    """Return what accounting has under each id; empty where a site keeps none. Raises SchedulerError."""
+    """Return the accounting of each id; empty without accounting. Raises SchedulerError."""
     if answers[-1].exit_code:
         if _NO_ACCOUNTING in answers[-1].stderr:
             return {}
@@ -94,7 +94,7 @@ def accounts(answers: list[CommandOutput], ids: list[str]) -> dict[str, JobAccou
 
 
 def was_told(answer: CommandOutput) -> bool:
-    """Return True when told to end, False when it had ended or is no longer known."""
+    """Return True when the job is being cancelled, False when it had ended or is no longer known."""
     if _UNKNOWN_ID in answer.stderr or "already completing or completed" in answer.stderr:
         return False
     if answer.exit_code or "error:" in answer.stderr:
@@ -103,7 +103,7 @@ def was_told(answer: CommandOutput) -> bool:
 
 
 def found_ids(answers: list[CommandOutput]) -> list[str]:
-    """Return ids in the order of their numbers; a site without accounting answers from the controller's memory."""
+    """Return ids in numeric order; a site without accounting answers from the controller's memory."""
     job_ids: set[str] = set()
     for answer in answers:
         if answer.exit_code:
@@ -112,7 +112,7 @@ def found_ids(answers: list[CommandOutput]) -> list[str]:
             raise failed(answer)
         *lines, last = answer.stdout.split("\n")
         if last:
-            raise garbage(answer)  # a number that is cut off is another job's
+            raise garbage(answer)  # a truncated number is another job's
         for line in filter(None, map(str.strip, lines)):
             if line.startswith("CLUSTER:"):
                 continue
@@ -131,7 +131,7 @@ def _by_number(records: list[tuple[str, JobState]]) -> dict[str, list[tuple[str,
 
 
 def queue(answer: CommandOutput) -> list[tuple[str, JobState]]:
-    """Return (id, state) of squeue's records; one id alone that is unknown is an error of the command, several not."""
+    """Return (id, state) of squeue's records. An unknown id is an error of the command only if it is the only id."""
     if answer.exit_code and _UNKNOWN_ID not in answer.stderr:
         raise failed(answer)
     jobs = []
@@ -142,7 +142,7 @@ def queue(answer: CommandOutput) -> list[tuple[str, JobState]]:
 
 
 def _sacct(answer: CommandOutput) -> tuple[list[tuple[str, JobState]], str]:
-    """Return (id, state) of the newest life of every job, and why there is no answer ("" when there is one)."""
+    """Return (id, state) of the newest life of every job, and why there is no answer ("" for an answer)."""
     if answer.exit_code:
         return [], "" if _NO_ACCOUNTING in answer.stderr else words(answer)
     newest: dict[str, tuple[float, JobState]] = {}
@@ -156,7 +156,7 @@ def _sacct(answer: CommandOutput) -> tuple[list[tuple[str, JobState]], str]:
 
 
 def _records(answer: CommandOutput, terminator: str, count: int) -> Iterable[list[str]]:
-    """Yield the fields of every record, the name last; raises SchedulerError for anything else."""
+    """Yield the fields of every record, the name last; raise SchedulerError for invalid output."""
     *records, tail = answer.stdout.split(terminator)
     if tail.strip():
         raise garbage(answer)
@@ -206,14 +206,14 @@ def _state(
 
 
 def _exit(state: str, code: int, signal: int) -> tuple[int | None, int | None]:
-    """Return (exit code, signal) where they say something: 0:0 of a cancelled job and 0:125 of memory do not."""
+    """Return (exit code, signal), except meaningless values: 0:0 after a cancellation and 0:125 for memory."""
     if state not in (SUCCEEDED, FAILED) and code == 0:
         return None, signal if 0 < signal < 65 else None
     return (None, signal) if signal else (code, None)
 
 
 def _exit_codes(answers: list[CommandOutput]) -> dict[str, int]:
-    """Return wait(2) statuses by id from the fixed-width follow-up; lines of another form are passed over."""
+    """Return wait(2) statuses by id from the fixed-width follow-up; lines of another form are skipped."""
     codes = {}
     for answer in answers:
         for line in answer.stdout.split("\n")[:-1] if answer.exit_code == 0 else ():
@@ -225,7 +225,7 @@ def _exit_codes(answers: list[CommandOutput]) -> dict[str, int]:
 
 
 def _finish(now: JobState, then: JobState | None, status: int | None) -> JobState:
-    """Return squeue's state with what only accounting knows: how the script ended."""
+    """Return squeue's state, completed by how the script ended according to accounting."""
     if now.state in OPEN_STATES:
         return now
     exit_code, signal = _exit(now.state, status >> 8, status & 0x7F) if status is not None else (None, None)
@@ -248,13 +248,13 @@ def _finish(now: JobState, then: JobState | None, status: int | None) -> JobStat
 
 
 def _worst(states: list[JobState]) -> JobState:
-    """Return the state of a job, or of an array: an open element first, then the worst ended one."""
+    """Return the state of a job or an array: of an open element, else of the worst ended one."""
     order = {state: position for position, state in enumerate(_WORST_FIRST)}
     return min(states, key=lambda entry: order.get(entry.state, len(order)))
 
 
 def _refused(answer: CommandOutput) -> SchedulerError:
-    """Return the error of a submission, by sbatch's words."""
+    """Return the error of a submission, by sbatch's message."""
     if not DOWN.search(answer.stderr):
         for pattern, key in REFUSALS:
             if pattern.search(answer.stderr):
@@ -263,7 +263,7 @@ def _refused(answer: CommandOutput) -> SchedulerError:
 
 
 def failed(answer: CommandOutput, otherwise: str = "failed") -> SchedulerError:
-    """Return the error of a command, by its words."""
+    """Return the error of a command, by its message."""
     if DOWN.search(answer.stderr):
         return _error("schedulers.server_down", answer, transient=True)
     return _error(f"schedulers.{otherwise}", answer, transient=False)

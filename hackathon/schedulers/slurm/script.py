@@ -1,4 +1,4 @@
-"""How Slurm reads a job script, for the linter and the converter: sbatch(1), and what Slurm 22.05.8 did."""
+"""How Slurm reads a job script, for the linter and the converter: by sbatch(1) and by tests on Slurm 22.05.8."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -135,7 +135,7 @@ _PLUGIN = (
     r"|cuda-mps|enable-.+|disable-.+|jobtmp|bee.*|lustre.*|cvmfs|ssh-.+|scratch.*|ntasks-per-tres|cpu-bind"
     r"|spindle.*|use-.+|constraint-.+|mpi|tmpfs.*|datawarp.*|switches-.+|uenv|view|repo)\Z"
 )
-"""Options of srun that some sites allow, and of plug-ins that were seen at sites (pyxis, shifter, EAR, uenv, …)."""
+"""Options of srun that some sites allow, and of plug-ins at known sites (pyxis, shifter, EAR, uenv, …)."""
 
 _TIME = re.compile(r"\d+(?::\d+){0,2}\Z|\d+-\d+(?::\d+){0,2}\Z|(?i:infinite|unlimited)\Z", re.ASCII)
 _COUNT = re.compile(r"0*[1-9]\d*[kKmM]?\Z", re.ASCII)
@@ -151,7 +151,7 @@ _VALUES = {
 }  # fmt: skip
 _MAIL = {"ALL": ("begin", "end", "fail"), "NONE": (), "BEGIN": ("begin",), "END": ("end",), "FAIL": ("fail",)}
 _LONG_DAYS = 14400
-"""Minutes from which a bare number of them is hardly meant as minutes: ten days."""
+"""A plain number from here on is unlikely to mean minutes: ten days."""
 
 
 def seconds(text: str) -> int | None:
@@ -169,7 +169,7 @@ def seconds(text: str) -> int | None:
 
 
 def read(settings: Iterable[Setting]) -> ScriptRequest:
-    """Return what a header asks for; the last of several counts."""
+    """Return the request of a header; of a repeated option the last one counts."""
     request = ScriptRequest()
     total_gpus = None
     for setting in settings:
@@ -227,7 +227,7 @@ def read(settings: Iterable[Setting]) -> ScriptRequest:
             request.taken.add(setting)
     if total_gpus is not None:
         share, remainder = divmod(total_gpus, request.nodes or 1)
-        if remainder or request.gpus not in (None, share):  # no number of GPUs is that of every node
+        if remainder or request.gpus not in (None, share):  # no equal number of GPUs per node
             request.taken = {setting for setting in request.taken if setting.key != "--gpus"}
         elif request.gpus is None:
             request.gpus, request.spread = share, request.nodes is None and total_gpus > 1
@@ -235,7 +235,7 @@ def read(settings: Iterable[Setting]) -> ScriptRequest:
 
 
 def write(request: ScriptRequest, dialect: Mapping[str, object]) -> tuple[list[str], list[str]]:
-    """Return the options that ask for the same; GPUs as the profile's `gpu_request` says, by default for each node."""
+    """Return the options for the same request; GPUs by the profile's `gpu_request`, by default per node."""
     gpus = request.gpus if dialect.get("gpu_request") != "none" else None
     mail = request.mail_on
     export = ",".join(filter(None, ("ALL" if request.inherit is not False else "", request.variables)))
@@ -268,14 +268,14 @@ def write(request: ScriptRequest, dialect: Mapping[str, object]) -> tuple[list[s
 
 
 def _quoted(value: str) -> str:
-    """Return a value as one word: a blank ends a word, and `#` begins a comment in the middle of one."""
+    """Return a value as one word: a space ends a word, and `#` begins a comment in the middle of one."""
     if not re.search(r"[\s#\"']", value):
         return value
     return f"'{value}'" if '"' in value else f'"{value}"'
 
 
 def _share(request: ScriptRequest) -> int | None:
-    """Return the cores of a rank where only those of a node are known."""
+    """Return the cores per rank if only those per node are known."""
     ranks = request.per_node() or 1
     return request.cores // ranks if request.cores and request.cores % ranks == 0 else None
 
@@ -285,7 +285,7 @@ def _memory(text: str) -> str:
 
 
 def judge(settings: list[Setting]) -> Iterator[Judgement]:
-    """Yield what Slurm refuses, and what means something else than it seems to."""
+    """Yield what Slurm refuses or misunderstands."""
     keys = {setting.key for setting in settings}
     for option in settings:
         pattern = _VALUES.get(option.key)
@@ -309,7 +309,7 @@ def judge(settings: list[Setting]) -> Iterator[Judgement]:
 
 
 _NO_DOUBT = frozenset({"--partition", "--constraint", "--account", "--reservation", "--clusters"})
-"""Who writes one of these with `-q` knows Slurm: sites that have a QOS for each kind of job want them."""
+"""Users of one of these with `-q` know Slurm: sites with a QOS for each kind of job require them."""
 
 LANGUAGE = ScriptLanguage(
     name="slurm",

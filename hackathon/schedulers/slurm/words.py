@@ -1,4 +1,4 @@
-"""Slurm's words for states, reasons and refusals, and what they mean here: tables only."""
+"""Tables of Slurm's states, reasons and refusals, and their meaning here."""
 
 import re
 
@@ -24,13 +24,13 @@ STATES = {
     "REQUEUED": QUEUED,
     "REQUEUE_FED": QUEUED,
     "REQUEUE_HOLD": HELD,
-    "SPECIAL_EXIT": HELD,  # requeued and held, because its exit code is one of the site's list
+    "SPECIAL_EXIT": HELD,  # requeued and held, because its exit code is in the site's list
     "RESV_DEL_HOLD": HELD,  # its reservation was deleted
     "RUNNING": RUNNING,
     "RESIZING": RUNNING,
     "SIGNALING": RUNNING,
     "STOPPED": RUNNING,  # SIGSTOP, keeps its nodes
-    "SUSPENDED": RUNNING,  # keeps its nodes or gives them to another job for a while
+    "SUSPENDED": RUNNING,  # keeps its nodes or releases them to another job for a while
     "COMPLETING": ENDING,
     "STAGE_OUT": ENDING,
     "UPDATE_DB": ENDING,
@@ -40,7 +40,7 @@ STATES = {
     "DEADLINE": TIMEOUT,
     "OUT_OF_MEMORY": OUT_OF_MEMORY,
     "CANCELLED": CANCELLED,
-    "PREEMPTED": CANCELLED,  # for good; a preempted job that was requeued has a newer life
+    "PREEMPTED": CANCELLED,  # final; a preempted job that was requeued has a newer life
     "NODE_FAIL": NODE_FAILED,
     "BOOT_FAIL": NODE_FAILED,
     "LAUNCH_FAILED": NODE_FAILED,
@@ -52,7 +52,7 @@ STATES = {
 HELD_REASONS = frozenset(
     {"JobHeldUser", "JobHeldAdmin", "Dependency", "DependencyNeverSatisfied", "BeginTime", "Reservation", "JobHold"}
 )
-"""Reasons of PENDING that are not a matter of free nodes: PBS would say H or W."""
+"""Reasons of PENDING other than missing nodes: PBS would report H or W."""
 
 NEVER_REASONS = frozenset(
     {
@@ -71,7 +71,7 @@ NEVER_REASONS = frozenset(
         "ReservationInvalid",
     }
 )
-"""Reasons of PENDING that waiting does not end."""
+"""Reasons of PENDING that do not go away by waiting."""
 
 _NEVER_PATTERN = re.compile(
     r"(?:Assoc|QOS|Association)(?:Max\w*PerJob\w*|MaxWall\w*|Min\w+|MaxMemPer\w*|MaxNodePerLimit)\Z"
@@ -84,7 +84,7 @@ DOWN = re.compile(
     r"|timeout|Protocol authentication error|Unable to (?:process configuration|establish)|not responding",
     re.IGNORECASE,
 )
-"""Words of a controller, a database or a munge that does not answer."""
+"""Messages about an unresponsive controller, database or munge."""
 
 REFUSALS = (
     (re.compile(r"establish a configuration source|fetch_config: DNS SRV lookup failed"), "not_set_up"),
@@ -105,7 +105,7 @@ REFUSALS = (
     (re.compile(r"batch script|DOS line breaks|Unable to open file|first line", re.IGNORECASE), "bad_script"),
     (re.compile(r"Access/permission denied|not allowed|User.*not found|Invalid user", re.IGNORECASE), "not_authorised"),
 )
-"""sbatch's words → message; the first that fits counts."""
+"""sbatch's message → ours; the first match counts."""
 
 
 def never_runs(reason: str) -> bool:

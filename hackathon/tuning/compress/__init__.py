@@ -1,1 +1,1 @@
-"""Which precision of communication pays: hooks compared with the uncompressed training, seed by seed."""
+"""Choose the precision of communication: compare hooks with uncompressed training, seed by seed."""

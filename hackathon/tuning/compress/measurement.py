@@ -1,4 +1,4 @@
-"""The job of `hackathon compress`: which hooks a program has, and their trainings beside uncompressed ones."""
+"""The job of `hackathon compress`: a program's hooks, and their trainings beside uncompressed ones."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
     from hackathon.jobs.resolve import Sources
 
 NAMES, NONE = ("hook", "compression"), "none"
-"""Names of parameters that say how gradients travel, and the value for uncompressed ones."""
+"""Names of parameters for the compression of gradients, and the value for none."""
 LEAST_SEEDS = 5
-"""Trainings of each hook, each with a seed of its own, below which nothing is said of accuracy."""
+"""Fewest trainings of each hook, each with another seed, for a conclusion about accuracy."""
 
 
 class ProcessGroup(SingleProcess):
-    """A program as several processes of it run; two of them unless asked for otherwise."""
+    """A program with several processes; two by default."""
 
     @cached_property
     def request(self) -> "Request":
-        """Its request. Raises RequestError as `resolve`, for --in-place, and for one process."""
+        """Its request. Raises RequestError for --in-place and for one process, and the errors of `resolve`."""
         if self.sources.options.in_place:
             raise RequestError("speedup.in_place")
         request = self.resolved(self.alone)
@@ -39,7 +39,7 @@ class ProcessGroup(SingleProcess):
 
     @cached_property
     def alone(self) -> "Sources":
-        """The sources, with two processes where neither nodes nor processes were asked for."""
+        """The sources, with two processes if neither nodes nor processes were requested."""
         options = self.sources.options
         if options.nodes is None and options.processes is None:
             options = replace(options, processes=2)
@@ -51,9 +51,9 @@ class ProcessGroup(SingleProcess):
 
 
 def hooks_of(program: ProcessGroup, names: Sequence[str]) -> tuple[Option, list[Option]]:
-    """Return the uncompressed training, and the hooks to compare with it, all or those asked for.
+    """Return the uncompressed training, and the hooks to compare with it, all or the requested ones.
 
-    Raises RequestError where the program declares no such parameter, or not these values.
+    Raises RequestError when the program declares no such parameter, or not these values.
     """
     for name in NAMES:
         parameter = program.declared.get(name)
@@ -77,16 +77,16 @@ def hooks_of(program: ProcessGroup, names: Sequence[str]) -> tuple[Option, list[
 
 
 def seeds_needed(hooks: int) -> int:
-    """Return the fewest seeds with which a gain of one of so many hooks can be told."""
+    """Return the fewest seeds that can show a gain of one of so many hooks."""
     return max(LEAST_SEEDS, pairs_needed(hooks))
 
 
 def hook_measurement(
     program: ProcessGroup, plain: Option, hooks: Sequence[Option], seeds: int, seconds: int
 ) -> SpeedupMeasurement:
-    """Return the job that trains with each hook and without, `seeds` times; a training has at most `seconds`.
+    """Return the job that trains with each hook and without, `seeds` times, at most `seconds` per training.
 
-    Every round has a seed of its own and an order of its own. Raises RequestError without a seed among the parameters.
+    Every round has another seed and another order. Raises RequestError without a seed among the parameters.
     """
     if program.seed is None:
         raise RequestError("compress.no_seed")

@@ -2,9 +2,9 @@
 
     python hackathon_ranks.py            in a folder with hackathon_speedup.py and its task; standard library
 
-Every rank runs it. A training is a slot, as in `hackathon_speedup.py`: rank 0 makes its folder with its own copy of the
-program and says at which port the ranks meet; each rank starts its process there and says how it ended; rank 0 sums it
-up. A rank that fails ends the slot for the others, who would wait for it.
+Every rank runs it. A training is a slot, as in `hackathon_speedup.py`. Rank 0 creates its folder with a copy of the
+program, and chooses the port at which the ranks meet. Each rank starts its process there and records its end; rank 0
+sums the results up. A rank that fails ends the slot for the others, which would wait for it.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ except ImportError:
 
 PROGRAM = "hackathon_ranks.py"
 WAIT = 120.0
-"""Seconds that a rank waits for a file of another one, which may lie on a slow file system."""
+"""Seconds that a rank waits for a file of another one, which may be on a slow file system."""
 
 
 def _awaited(path: Path, seconds: float) -> dict[str, Any] | None:
-    """Return a file of another rank as soon as it is there; None after so many seconds."""
+    """Return a file of another rank as soon as it exists; None after so many seconds."""
     end = time.monotonic() + seconds
     while True:
         record: dict[str, Any] | None = driver.read_object(path)
@@ -37,7 +37,7 @@ def _awaited(path: Path, seconds: float) -> dict[str, Any] | None:
 
 
 def _prepared(slot: Path, meeting: Path, task: dict[str, Any], done: list[float]) -> None:
-    """Make the folder of a slot and say where the ranks meet, or that the walltime is nearly over: rank 0."""
+    """Create the folder of a slot and publish the meeting port, or that the walltime is nearly over: rank 0."""
     shutil.rmtree(str(slot), ignore_errors=True)
     for name in ("logs", "metrics", "events", "ranks"):
         (slot / name).mkdir(parents=True)
@@ -52,7 +52,7 @@ def _prepared(slot: Path, meeting: Path, task: dict[str, Any], done: list[float]
 
 
 def _environment(slot: Path, port: int, variables: dict[str, str]) -> dict[str, str]:
-    """Return the environment of this rank's process: its launcher's, but for the place where the ranks meet."""
+    """Return the environment of this rank's process: its launcher's, with another meeting point."""
     env = {name: value for name, value in os.environ.items() if not name.startswith("TORCHELASTIC_")}
     env.update(HK_RUN=str(slot), HK_SOURCE=str(slot / "source"), HK_STOP=str(slot / "stop"), MASTER_PORT=str(port))
     env.update(variables)
@@ -68,9 +68,9 @@ def _broken(slot: Path, processes: int) -> bool:
 def run_rank(
     slot: Path, task: dict[str, Any], command: list[str], more: dict[str, Any], port: int, rank: int, processes: int
 ) -> None:
-    """Run this rank's process of a slot to its end, and write how it ended.
+    """Run this rank's process of a slot to its end, and record the end.
 
-    It is ended after `seconds`, and when another rank has failed.
+    It is stopped after `seconds`, and when another rank has failed.
     """
     env = _environment(slot, port, more.get("variables") or {})
     begin, looked = time.monotonic(), 0.0
@@ -86,7 +86,7 @@ def run_rank(
         elif now - looked > 1:
             looked = now
             if _broken(slot, processes):
-                time.sleep(driver.GRACE)  # most fail by themselves then, and their logs say why
+                time.sleep(driver.GRACE)  # most then fail by themselves, and their logs show why
                 ended = "itself" if child.poll() is not None else "left"
                 break
         if ended != "itself":
@@ -100,7 +100,7 @@ def run_rank(
 
 
 def _summed_up(slot: Path, more: dict[str, Any], begin: float, processes: int) -> dict[str, Any]:
-    """Write how a slot ended, when all ranks have said it: rank 0."""
+    """Record the end of a slot, when all ranks have recorded theirs: rank 0."""
     outcomes = [_awaited(slot / "ranks" / f"{rank}.json", WAIT) for rank in range(processes)]
     first = outcomes[0] or {}
     result = dict(
@@ -115,13 +115,13 @@ def _summed_up(slot: Path, more: dict[str, Any], begin: float, processes: int) -
 
 
 def run_ranks(run: Path, task: dict[str, Any]) -> None:
-    """Run all slots of a task in their order, as one of the ranks."""
+    """Run all slots of a task in order, as one of the ranks."""
     rank, processes = int(os.environ["HK_RANK"]), int(os.environ["HK_PROCESSES"])
     attempt = os.environ.get("HK_ATTEMPT", "1")
     done: list[float] = []
     for number, more in enumerate(task["slots"]):
         slot = run / "slots" / f"{number:04d}"
-        if driver.read_object(slot / "slot.json") is not None:  # of an earlier attempt of the job
+        if driver.read_object(slot / "slot.json") is not None:  # from an earlier attempt of the job
             continue
         meeting = run / "slots" / f"meet-{attempt}-{number:04d}.json"
         begin = time.monotonic()

@@ -1,4 +1,4 @@
-"""What a comparison of hooks says: what each sends, how fast it is, and what became of the accuracy, seed by seed."""
+"""The result of a comparison of hooks: bytes sent, speed, and the change of accuracy seed by seed."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -20,20 +20,20 @@ from hackathon.tuning.verdict import Comparison, OptionRow, compare
 Kept = Literal["same", "worse", "unclear", "unknown"]
 Verdict = Literal["pays", "accuracy", "unclear", "slower", "none", "few", "failed"]
 SENT = "sent_bytes"
-"""The final number of a training that says what a process sends in a step."""
+"""The final number of a training with the bytes that a process sends per step."""
 FAR = 4.0
-"""Times the difference of two seeds by which few seeds, if all of them agree, show a loss of accuracy."""
+"""Multiple of the difference of two seeds by which few seeds, if all agree, show a loss of accuracy."""
 
 
 @dataclass(frozen=True)
 class Accuracy:
-    """How a hook's final metric differs from the uncompressed training's with the same seed; above 0 is better."""
+    """Difference of a hook's final metric from the uncompressed training's with the same seed; above 0 is better."""
 
     pairs: int
     middle: float
     """Median difference."""
     low: float
-    """Of its interval; −∞ with too few pairs for one."""
+    """Lower end of its interval; −∞ with too few pairs."""
     high: float
     kept: Kept
 
@@ -44,43 +44,43 @@ class HookRow:
 
     time: OptionRow
     sent: float | None
-    """Bytes that a process sends in a step, median."""
+    """Bytes that a process sends per step, median."""
     value: float | None
     """Median of the final metric."""
     accuracy: Accuracy | None
-    """None where no pair told the metric."""
+    """None when no pair has the metric."""
     verdict: Verdict
 
     @property
     def pays(self) -> bool:
-        """Whether it is faster outside the noise, and keeps the accuracy."""
+        """Whether it is faster beyond the noise, and keeps the accuracy."""
         return self.verdict == "pays"
 
 
 @dataclass(frozen=True)
 class HookTable:
-    """What was measured, in one job."""
+    """The results of one job."""
 
     rows: tuple[HookRow, ...]
     compared: Comparison
     metric: str
-    """The final metric that the accuracy is told by; empty where none is known."""
+    """The final metric for the accuracy; empty when unknown."""
     more_is_better: bool
     sent: float | None
-    """Bytes that a process of the uncompressed training sends in a step."""
+    """Bytes that a process of the uncompressed training sends per step."""
     values: tuple[float, ...]
     """Final metrics of the uncompressed trainings."""
     spread: float | None
-    """Median difference between two of them: what another seed does."""
+    """Median difference between two of them: the effect of another seed."""
 
     @property
     def applied(self) -> Mapping[str, Scalar]:
-        """The setting of the hook that pays most; empty without any."""
+        """The setting of the best hook; empty without any."""
         best = max((row for row in self.rows if row.pays), key=_ratio, default=None)
         return best.time.settings if best is not None else {}
 
     def as_json(self) -> dict[str, Any]:
-        """Return it as JSON values; what is not known is null."""
+        """Return it as JSON values; unknown values are null."""
         compared = self.compared
         return {
             "schema_version": 1, "metric": compared.metric, "unit": compared.unit, "seeds": compared.rounds,
@@ -111,7 +111,7 @@ class HookTable:
 
 
 def final_metric(slots: Sequence[TrainingStart], check: Mapping[str, Any] | None) -> tuple[str, bool]:
-    """Return the final metric that must not get worse, and whether more of it is better; "" where none was told.
+    """Return the final metric that must not get worse, and whether more of it is better; "" without one.
 
     It is the recipe's check; else the accuracy, else the loss.
     """
@@ -159,12 +159,12 @@ def _difference(base: TrainingStart, slot: TrainingStart, metric: str, sign: flo
 
 
 def _judged(differences: Sequence[float], spread: float | None, claims: int) -> Accuracy:
-    """Return what the differences say.
+    """Return the verdict on the differences.
 
-    `worse`: the interval lies below 0, or all of them do and the median is FAR times what another seed does. `same`:
-    the median is no worse than another seed. Between the two nothing is clear, and no gain is claimed.
+    `worse`: the interval is below 0, or all differences are and the median exceeds FAR times the effect of another
+    seed. `same`: the median is not worse than another seed. In between the result is unclear, and no gain is claimed.
     """
-    ratio = ratio_of(differences, claims)  # the interval of the sign test holds for differences as for ratios
+    ratio = ratio_of(differences, claims)  # the interval of the sign test is valid for differences as for ratios
     bounded = ratio.high != math.inf
     low, high = (ratio.low, ratio.high) if bounded else (-math.inf, math.inf)
     usual = spread or 0.0

@@ -1,1 +1,1 @@
-"""Micro-batches: how many of them a limit of memory asks for, and how single layers are best split."""
+"""Micro-batches: how many fit a limit of memory, and the best splits of single layers."""

@@ -1,4 +1,4 @@
-"""Splits of a program's convolutions: the job that measures their kernels, the plan, the comparison that decides."""
+"""Splits of a program's convolutions: the job that measures their kernels, the plan, the final comparison."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -15,13 +15,13 @@ from hackathon.tuning.verdict import OptionRow
 
 MEASURE, VARIABLE, REPORT = "HACKATHON_MEASURE_LAYERS", "HACKATHON_LAYER_SPLITS", "layers.json"
 WORTH = 0.05
-"""Part of a layer's time that a split has to save by the measured kernels; less is noise."""
+"""Share of a layer's time that a split must save by the measured kernels; less is noise."""
 MOST_BATCH = 1 << 16
 FOLDER = "slots/0000"
 
 
 def comparison_json(row: OptionRow | None) -> dict[str, Any]:
-    """Return the verdict of a comparison, and what to set where the splits pay, as JSON values."""
+    """Return the verdict of a comparison, and the settings if the splits pay, as JSON values."""
     return {
         "comparison": row.as_json() if row is not None else None,
         "apply": dict(row.settings) if row is not None and row.wins else {},
@@ -30,7 +30,7 @@ def comparison_json(row: OptionRow | None) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Layer:
-    """One convolution as it was measured."""
+    """One measured convolution."""
 
     name: str
     batch: int
@@ -44,21 +44,21 @@ class Layer:
 
 @dataclass(frozen=True)
 class LayerPlan:
-    """Which convolutions are split."""
+    """The convolutions to split."""
 
     layers: tuple[Layer, ...]
     splits: Mapping[str, LayerSplit]
-    """Of the layers that are worth it, by the measured kernels."""
+    """Splits of the layers that gain, by the measured kernels."""
     seconds: float
-    """Of all layers as they are: forward and backward, whole batches."""
+    """Seconds of all unchanged layers: forward and backward, whole batches."""
     planned: float
-    """Of all layers with the splits."""
+    """Seconds of all layers with the splits."""
 
     @property
     def option(self) -> Option:
-        """Return it as an option to compare with the program as it is.
+        """Return it as an option to compare with the unchanged program.
 
-        What is computed stays the same, so no loss is compared.
+        The results of the computation stay the same, so no loss is compared.
         """
         sizes = {name: list(split.sizes) for name, split in self.splits.items()}
         return Option("layers", "layers", "nothing", {f"env.{VARIABLE}": json.dumps(sizes, separators=(",", ":"))})
@@ -88,7 +88,7 @@ def kernel_measurement(program: SingleProcess, seconds: int) -> SpeedupMeasureme
 
 
 def read_layers(run: RunDirectory) -> list[Layer]:
-    """Return the convolutions that a run measured; none where the program measures nothing."""
+    """Return the convolutions that a run measured; none when the program measures nothing."""
     layers = []
     for name, entry in mappings_of(run.files.json(f"{FOLDER}/{REPORT}", 1 << 22)).items():
         batch = integer(entry.get("batch"))
@@ -106,9 +106,9 @@ def read_layers(run: RunDirectory) -> list[Layer]:
 
 
 def plan_layers(layers: Sequence[Layer], limit: float, shared: bool = False) -> LayerPlan | None:
-    """Return the fastest splits for `limit` bytes of workspace: in each layer, or in all together if `shared`.
+    """Return the fastest splits for `limit` bytes of workspace: per layer, or for all together if `shared`.
 
-    None where a layer does not fit. Raises as `shared_split`.
+    None when a layer does not fit. Raises the errors of `shared_split`.
     """
     if shared:
         together = shared_split([(layer.kernels, layer.batch) for layer in layers], int(limit))

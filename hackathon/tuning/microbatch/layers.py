@@ -1,9 +1,9 @@
-"""Splits of single layers from measured kernels: the fastest ones for a limit of workspace in each layer, or in all.
+"""The fastest splits of layers by measured kernels, for a limit of workspace per layer or for all together.
 
-A convolution of n samples is the same as convolutions of parts of them, and a kernel that is faster may fit into the
-workspace with fewer samples only (Oyama, Ben-Nun, Hoefler, Matsuoka: Accelerating Deep Learning Frameworks with
-Micro-batches, CLUSTER 2018). Parts run one after another, so a layer needs the largest workspace of its parts; layers
-that share a limit have a workspace each.
+A convolution of n samples equals convolutions of parts of them, and a faster kernel may fit into the workspace only
+with fewer samples (Oyama, Ben-Nun, Hoefler, Matsuoka: Accelerating Deep Learning Frameworks with Micro-batches, CLUSTER
+2018). Parts run one after another, so a layer needs the largest workspace of its parts; layers with a common limit have
+separate workspaces.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,12 +13,12 @@ from typing import Literal
 from hackathon.text.errors import RequestError
 
 MOST_STATES = 100_000
-"""Choices that the exact method keeps at once; beyond them SciPy's solver is asked."""
+"""Choices that the exact method stores at once; beyond them SciPy's solver takes over."""
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """One way to compute a layer for a number of samples, as measured."""
+    """A way to compute a layer for a number of samples, as measured."""
 
     seconds: float
     workspace: int
@@ -39,14 +39,14 @@ class LayerSplit:
 
 @dataclass(frozen=True)
 class SharedSplit:
-    """How all layers are computed that share a limit."""
+    """How all layers with a common limit are computed."""
 
     layers: tuple[LayerSplit, ...]
     method: Literal["exact", "milp"]
 
     @property
     def seconds(self) -> float:
-        """Of all layers together."""
+        """Seconds of all layers together."""
         return sum(layer.seconds for layer in self.layers)
 
     @property
@@ -56,14 +56,14 @@ class SharedSplit:
 
 
 Kernels = Mapping[int, Sequence[Kernel]]
-"""Samples → what was measured for so many."""
+"""Samples → measured kernels."""
 
 
 def fastest_split(kernels: Kernels, batch: int, limit: float) -> LayerSplit | None:
-    """Return the fastest split of a layer whose parts need at most `limit` bytes each; None where there is none.
+    """Return the fastest split of a layer whose parts need at most `limit` bytes each; None without one.
 
-    Dynamic programme over the number of samples: time(n) = min over b of time(n − b) + time of b samples. Of equally
-    fast splits the one with fewer parts.
+    Dynamic programme over the number of samples: time(n) = min over b of time(n − b) + time of b samples. Among equally
+    fast splits the one with fewer parts is chosen.
     """
     steps = []
     for size, measured in sorted(kernels.items()):
@@ -97,9 +97,9 @@ def fastest_split(kernels: Kernels, batch: int, limit: float) -> LayerSplit | No
 
 
 def splits_worth_having(kernels: Kernels, batch: int) -> list[LayerSplit]:
-    """Return the splits of a layer of which none is both as fast and as small as another: the smallest first.
+    """Return the Pareto-optimal splits of a layer by time and workspace, the smallest workspace first.
 
-    What a split needs is the workspace of one of its kernels, so one limit for each of them gives all.
+    The workspace of a split is that of one of its kernels, so trying each as a limit yields all.
     """
     splits: list[LayerSplit] = []
     for limit in sorted({kernel.workspace for measured in kernels.values() for kernel in measured}):
@@ -112,8 +112,8 @@ def splits_worth_having(kernels: Kernels, batch: int) -> list[LayerSplit]:
 def shared_split(layers: Sequence[tuple[Kernels, int]], limit: int) -> SharedSplit | None:
     """Return the fastest splits of all layers, (kernels, samples) each, that together need at most `limit` bytes.
 
-    None where no choice fits. Exact: a multiple-choice knapsack by undominated sums. With more than MOST_STATES of them
-    by `scipy.optimize.milp`; raises RequestError where SciPy is missing then, for nothing is known.
+    None when nothing fits. Exact: a multiple-choice knapsack by undominated sums. Beyond MOST_STATES sums by
+    `scipy.optimize.milp`; raises RequestError when SciPy is missing then, because the result is unknown.
     """
     choices = [splits_worth_having(kernels, batch) for kernels, batch in layers]
     if any(not splits for splits in choices):
@@ -150,9 +150,9 @@ def _by_sums(choices: Sequence[Sequence[LayerSplit]], limit: int) -> tuple[Layer
 
 
 def by_milp(choices: Sequence[Sequence[LayerSplit]], limit: int) -> tuple[LayerSplit, ...] | None:
-    """Return the choices by SciPy's solver of integer programs (HiGHS); None where nothing fits.
+    """Return the choices by SciPy's solver of integer programs (HiGHS); None when nothing fits.
 
-    Raises RequestError without SciPy, and where the solver gives up: then nothing is known.
+    Raises RequestError without SciPy, and when the solver gives up: the result is then unknown.
     """
     try:
         import numpy as np  # type: ignore[import-not-found, unused-ignore]
@@ -181,4 +181,4 @@ def by_milp(choices: Sequence[Sequence[LayerSplit]], limit: int) -> tuple[LayerS
         taken = [split for (_, split), value in zip(flat, solution.x, strict=True) if value > 0.5]
         if sum(split.workspace for split in taken) <= limit:
             return tuple(taken)
-        room = min(room, float(limit)) * (1 - 1e-6)  # the solver took a little more than there is
+        room = min(room, float(limit)) * (1 - 1e-6)  # the solver exceeded the limit slightly

@@ -2,7 +2,7 @@
 
     python hackathon_micro.py            in a folder with hackathon_speedup.py and its task; standard library
 
-Each start is a slot, in a fresh process, as in `hackathon_speedup.py`, whose search for a batch it goes by.
+Each start is a slot, in a fresh process, as in `hackathon_speedup.py`, whose batch search it uses.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ PROGRAM = "hackathon_micro.py"
 FIRST_PARTS = 8
 """Micro-batches of the first start."""
 ROUNDS, CANDIDATES = 3, 4
-"""How often the speed of each split is measured, and of how many: the fewest micro-batches, twice as many, …"""
+"""Measurements of each split's speed, and number of splits: the fewest micro-batches, twice as many, …"""
 VARIABLE, REPORT = "HACKATHON_MICRO_BATCHES", "micro_batches.json"
-"""The variable that cuts a program's batch, and the file in which it says how it did (`micro_batches.py`)."""
+"""The variable that splits a program's batch, and the file for its report (`micro_batches.py`)."""
 
 
 class PartProbe(NamedTuple):
-    """What one start in micro-batches showed."""
+    """The result of one start in micro-batches."""
 
     parts: int
     batch: int | None
-    """Samples of a whole batch; None where the program never said that it cuts one."""
+    """Samples of a whole batch; None when the program reported no split."""
     size: int
     """Samples of the largest micro-batch."""
     fits: bool
@@ -43,11 +43,11 @@ class PartProbe(NamedTuple):
 
 
 def search_parts(start: Callable[[int, int], PartProbe], limit: int | None) -> tuple[list[PartProbe], int | None]:
-    """Return the probes, and the bytes that the line through two of them predicts for the last one (None: not known).
+    """Return the probes, and the bytes that the line through two of them predicts for the last one (None: unknown).
 
-    `start(parts, longer)` cuts the batch into parts. Two starts tell what a sample needs, and further ones where the
-    plan has parts of more than twice their size; the fewest parts whose memory stays below MARGIN of the limit are then
-    tried in a longer start, and more parts where that does not fit.
+    `start(parts, longer)` splits the batch. Two starts give the memory per sample, with further ones if the plan has
+    parts of more than twice their size. The fewest parts whose memory stays below MARGIN of the limit are then tried in
+    a longer start, and more parts if that does not fit.
     """
     first = start(FIRST_PARTS, 1)
     probes = [first]
@@ -68,9 +68,9 @@ def search_parts(start: Callable[[int, int], PartProbe], limit: int | None) -> t
         nearer = -(-batch // (2 * max(probe.size for probe in probes if probe.fits)))
         if any(probe.parts <= nearer for probe in probes):
             break
-        probes.append(start(nearer, 1))  # a line that is drawn out to four times its points misses
+        probes.append(start(nearer, 1))  # extrapolating a line to four times its points is inaccurate
         line, most = _forecast(probes, limit)
-    if line is None or most is None:  # memory says nothing: the middle between what fits and what does not
+    if line is None or most is None:  # memory is unknown: use the middle between parts that fit and parts that do not
         least = min(min(probe.parts, batch) for probe in probes if probe.fits)
         fails = max((probe.parts for probe in probes if not probe.fits), default=0)
         while least - fails > 1:
@@ -92,7 +92,7 @@ def search_parts(start: Callable[[int, int], PartProbe], limit: int | None) -> t
 
 
 def _forecast(probes: list[PartProbe], limit: int | None) -> tuple[tuple[int, int, float] | None, int | None]:
-    """Return the line of the memory, and the samples for which it reaches MARGIN of the limit; None for not known."""
+    """Return the memory line, and the samples for which it reaches MARGIN of the limit; None when unknown."""
     starts = [probe.probe() for probe in probes]
     return driver.memory_line(starts), driver.predicted(
         starts, int(limit * driver.MARGIN) if limit is not None else None
@@ -100,14 +100,14 @@ def _forecast(probes: list[PartProbe], limit: int | None) -> tuple[tuple[int, in
 
 
 def candidates(fewest: int, batch: int) -> list[int]:
-    """Return the numbers of micro-batches whose speed is compared: smaller parts may lie in a cache."""
+    """Return the numbers of micro-batches to compare: smaller parts may fit into a cache."""
     return [fewest << doublings for doublings in range(CANDIDATES) if fewest << doublings <= batch]
 
 
 def run_micro(run: Path, task: dict[str, Any]) -> None:
-    """Look for the fewest micro-batches whose memory stays within the limit, `micro.json`; then compare speeds.
+    """Find the fewest micro-batches within the memory limit, `micro.json`; then compare speeds.
 
-    The rounds take turns, so that a machine that becomes slower makes no split look slow.
+    The splits take turns in rounds, so that a machine that becomes slower affects all alike.
     """
     done: list[float] = []
     limit = driver.limit_of(task)

@@ -1,4 +1,4 @@
-"""The split of a batch for a limit of memory: the job that looks for it, and what its starts showed."""
+"""The split of a batch for a limit of memory: the job that searches it, and the results of its starts."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,13 +18,13 @@ from hackathon.tuning.microbatch import parts
 from hackathon.tuning.slots import read_slots, slot_folders
 
 WRAPPER = ("micro_batches.py", "layer_splits.py")
-"""The files that a program cuts its batch with; they need PyTorch and nothing of the toolkit."""
+"""The files with which a program splits its batch; they need PyTorch and nothing of the toolkit."""
 LINES = (
     "from micro_batches import MicroBatches",
     "micro = MicroBatches(loss_of)",
     "loss = micro.backward(model, images, labels)  # was: loss = loss_of(model(images), labels); loss.backward()",
 )
-"""What a program needs to be cut from outside."""
+"""Lines that a program needs for a split from outside."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class SplitProbe:
 
     parts: int
     size: int | None
-    """Samples of the largest micro-batch; None where the program did not say it."""
+    """Samples of the largest micro-batch; None when the program did not report it."""
     kind: str
     """`search`, `confirm` or `speed`."""
     fits: bool
@@ -42,25 +42,25 @@ class SplitProbe:
     value: float | None
     """Throughput."""
     cause: str = ""
-    """As `BatchProbe.cause`."""
+    """Like `BatchProbe.cause`."""
     folder: str = ""
 
     @property
     def out_of_memory(self) -> bool:
-        """Whether it failed for want of memory."""
+        """Whether it failed for lack of memory."""
         return self.cause in MEMORY_RULES or self.cause == "killed"
 
 
 @dataclass(frozen=True)
 class SplitSpeed:
-    """The speed of one number of micro-batches, measured in turn with the others."""
+    """The speed with one number of micro-batches, measured in turn with the others."""
 
     parts: int
     size: int | None
     rates: tuple[float, ...]
     """Throughput in each round."""
     memory: int | None
-    """Bytes at most."""
+    """Peak bytes."""
 
     @property
     def rate(self) -> float:
@@ -69,12 +69,12 @@ class SplitSpeed:
 
 
 def starts(fewest: bool) -> int:
-    """Return the starts that the job's time is reckoned for."""
+    """Return the number of starts for which the job's time is computed."""
     return 5 if fewest else 5 + parts.ROUNDS * parts.CANDIDATES
 
 
 def fastest(fewest: int, speeds: Sequence[SplitSpeed]) -> int:
-    """Return the fewest micro-batches that are as fast as the fastest, as far as the rounds can tell; else `fewest`.
+    """Return the fewest micro-batches not measurably slower than the fastest; else `fewest`.
 
     A split counts as slower when each of its rounds is slower than each of the fastest.
     """
@@ -86,43 +86,43 @@ def fastest(fewest: int, speeds: Sequence[SplitSpeed]) -> int:
 
 @dataclass(frozen=True)
 class BatchSplit:
-    """How the batch is cut for a limit of memory."""
+    """The split of a batch for a limit of memory."""
 
     batch: int | None
-    """Samples of the whole batch in a process; None where the program does not cut its batch."""
+    """Samples of the whole batch in a process; None when the program does not split its batch."""
     limit: int | None
     parts: int | None
-    """The micro-batches to use: the fastest that fit (see `fastest`); None: none fits, or nothing is known."""
+    """The recommended micro-batches: the fastest that fit (see `fastest`); None: none fits, or unknown."""
     fewest: int | None
-    """The fewest micro-batches that were seen to fit."""
+    """The fewest micro-batches that fitted in a start."""
     sizes: tuple[int, ...]
     planned: int | None
-    """Bytes that the fewest need at most, by the line through two starts that fit; None where memory tells no line."""
+    """Predicted peak bytes of the fewest, by the line through two starts that fit; None without a line."""
     measured: int | None
-    """Bytes that the longer start with the fewest needed at most."""
+    """Peak bytes of the longer start with the fewest."""
     unit: str
     metric: str
     probes: tuple[SplitProbe, ...]
     batch_normalisation: tuple[str, ...] = ()
     """Modules whose result depends on the split."""
     virtual: bool = False
-    """Whether memory is of addresses, as a limit of them counts it."""
+    """Whether memory means address space, like its limit."""
     speeds: tuple[SplitSpeed, ...] = ()
-    """Of the splits that were compared, the fewest micro-batches first; none where the program prints no throughput."""
+    """Speeds of the compared splits, the fewest micro-batches first; none without printed throughput."""
 
     @property
     def other_failure(self) -> SplitProbe | None:
-        """A start that failed for another reason than memory: then nothing is known."""
+        """A start that failed for another reason than memory: then the result is unknown."""
         return next((probe for probe in self.probes if not probe.fits and not probe.out_of_memory), None)
 
     @property
     def uses_wrapper(self) -> bool:
-        """Whether any start said how it cuts its batch."""
+        """Whether any start reported how it splits its batch."""
         return any(probe.size for probe in self.probes)
 
     @property
     def settings(self) -> Mapping[str, str]:
-        """What to set so that the program runs like this; nothing for a whole batch."""
+        """The settings for this split; none for a whole batch."""
         return {f"env.{parts.VARIABLE}": str(self.parts)} if self.parts is not None and self.parts > 1 else {}
 
     def as_json(self) -> dict[str, Any]:
@@ -154,10 +154,9 @@ class BatchSplit:
 def split_measurement(
     program: SingleProcess, limit: int | None, seconds: int, fewest: bool = False
 ) -> SpeedupMeasurement:
-    """Return the job that looks for the split; `limit`: bytes of addresses that each start may have.
+    """Return the job that searches the split; `limit`: bytes of address space of each start.
 
-    With `fewest` no speeds are compared.
-    Raises RequestError as `check_limit`.
+    With `fewest` no speeds are compared. Raises the errors of `check_limit`.
     """
     check_limit(program, limit)
     task = {
@@ -168,7 +167,7 @@ def split_measurement(
 
 
 def read_split(run: RunDirectory) -> BatchSplit | None:
-    """Return what a search found; None while it has not come to its end."""
+    """Return the result of a search; None before its end."""
     summary = run.files.json("slots/micro.json")
     if not summary:
         return None
@@ -227,9 +226,9 @@ def _probe(run: RunDirectory, folder: str, report: Mapping[str, Any], value: flo
 
 
 def place_wrapper(folder: Path) -> list[Path]:
-    """Write the files of the wrapper into a folder, unless they are there; return their paths.
+    """Write the wrapper's files into a folder, unless they exist; return their paths.
 
-    Raises RequestError over another file, and where the folder is in the hands of another account.
+    Raises RequestError over another file, and when another account controls the folder.
     """
     from hackathon.text.files import open_regular, write_whole
 

@@ -1,1 +1,1 @@
-"""Tuning of a program's parameters: trials as jobs, proposals, learning curves and when to stop one."""
+"""Tuning of a program's parameters: trials as jobs, proposals, learning curves, early stopping."""

@@ -1,14 +1,14 @@
-"""Which algorithm is the best one: a comparison of the choices of one dimension (optimizer, batch policy, compression).
+"""Find the best algorithm: compare the choices of one dimension (optimizer, batch policy, compression).
 
-All algorithms get the same number of trials at first. At a few looks, planned beforehand, those that are surely not the
-best get no more, and the others share what is left. An algorithm is as good as the best of BEST_OF of its trials is
-expected to be: nobody uses a configuration picked at random, and the best of all says little and varies much.
+All algorithms get the same number of trials at first. At a few planned looks, those that are certainly not the best get
+no more, and the others share the rest. The score of an algorithm is the expected best of BEST_OF of its trials: nobody
+uses a random configuration, and the best of all says little and varies much.
 
 Two conditions stop an algorithm. The bootstrap over trials (with the spread of predicted ends) gives it a probability
-of being the best below delta. And the lead of the best one over it is larger than the largest difference between any
-two under random exchange of all trials, with a level of delta ÷ looks: so over all looks together equal algorithms are
-told apart with a probability of at most delta, whatever the results are distributed like. That needs configurations
-that do not depend on results: while algorithms are compared, they are drawn at random.
+of being the best below delta. And the lead of the best one over it exceeds the largest difference between any two under
+random exchange of all trials, with a level of delta ÷ looks: so over all looks together equal algorithms are separated
+with a probability of at most delta, for any distribution of results. This needs configurations that do not depend on
+results: while algorithms are compared, they are drawn at random.
 """
 
 import math
@@ -26,57 +26,57 @@ from hackathon.tuning.trials.plan import TuningPlan
 from hackathon.tuning.trials.reading import FAILED, FINISHED, STOPPED, with_final
 
 LEVEL = 0.05
-"""With this probability at most, equal algorithms are told apart."""
+"""Highest probability of separating equal algorithms."""
 BEST_OF = 3
-"""Trials whose best one stands for an algorithm."""
+"""Trials whose best one represents an algorithm."""
 FIRST_LOOK = 5
-"""Trials of each algorithm at the first look; the next ones come after twice as many each time."""
+"""Trials of each algorithm at the first look; each further look comes after twice as many."""
 USUAL_TRIALS = 80
-"""Trials that looks are planned for where tokens limit them."""
+"""Trials for which looks are planned when only tokens limit them."""
 DRAWS = 1000
 """Bootstrap samples, and random exchanges."""
 Fixed = tuple[tuple[Scalar, tuple[ExpectedEnd, ...]], ...]
 GUESS = 0.3
-"""Spread of the end of a stopped trial on the scale of costs where nothing else is known of it."""
+"""Spread of the end of a stopped trial on the scale of costs when it is otherwise unknown."""
 
 
 @dataclass(frozen=True)
 class AlgorithmStanding:
-    """What is known of one algorithm."""
+    """The state of one algorithm."""
 
     name: Scalar
     trials: int
-    """Those with a result, or with a predicted one."""
+    """Trials with a result or a prediction."""
     probability: float | None = None
-    """Of being the best one; None before each has FIRST_LOOK trials."""
+    """Probability of being the best one; None before each has FIRST_LOOK trials."""
     out: bool = False
     """Whether it gets no more trials."""
 
 
 @dataclass(frozen=True)
 class AlgorithmComparison:
-    """What the trials so far say of all algorithms."""
+    """The comparison of all algorithms by the trials so far."""
 
     algorithms: tuple[AlgorithmStanding, ...]
     decided: bool = False
-    """Whether all but one are surely not the best."""
+    """Whether all but one are certainly not the best."""
 
     @property
     def best(self) -> AlgorithmStanding | None:
-        """The likeliest one; None while nothing is known."""
+        """The most probable one; None while unknown."""
         candidates = [standing for standing in self.algorithms if standing.probability is not None and not standing.out]
         return max(candidates, key=lambda standing: standing.probability or 0.0, default=None)
 
     @property
     def living(self) -> list[Scalar]:
-        """Those that get more trials."""
+        """The algorithms that get more trials."""
         return [standing.name for standing in self.algorithms if not standing.out]
 
 
 def comparison(
     plan: TuningPlan, trials: Sequence[Trial], *, over: bool = False, told: bool = False
 ) -> AlgorithmComparison | None:
-    """Return how the algorithms of a plan stand; None where none are compared.
+    """Return the state of a plan's algorithms; None when it compares none.
 
     `over`: no trial will be added. `told`: with the probabilities, which take a while.
     """
@@ -104,7 +104,7 @@ def comparison(
 
 
 def expected_ends(plan: TuningPlan, trials: Sequence[Trial]) -> dict[int, ExpectedEnd]:
-    """Return number → what each trial reached, or would have reached, on a scale where less is better."""
+    """Return number → the actual or expected end of each trial, on a scale where less is better."""
     finished = [trial for trial in trials if trial.progress.state == FINISHED and trial.progress.value is not None]
     if plan.objective.kind == TIME_TO:
         return _times(plan, trials)
@@ -144,7 +144,7 @@ def _times(plan: TuningPlan, trials: Sequence[Trial]) -> dict[int, ExpectedEnd]:
 
 
 def looks(trials: int | None) -> list[int]:
-    """Return the numbers of trials of each algorithm at which it is decided; one more look comes at the end."""
+    """Return the numbers of trials per algorithm at which to decide; one more look comes at the end."""
     most, counts = (USUAL_TRIALS if trials is None else trials) // 2, []
     number = FIRST_LOOK
     while number <= most:
@@ -157,9 +157,9 @@ def compare(
     groups: Mapping[Scalar, Sequence[ExpectedEnd]], trials: int | None, delta: float, seed: str, *,
     over: bool = False, told: bool = False,
 ) -> AlgorithmComparison:  # fmt: skip
-    """Return how algorithms stand whose trials have these ends, in their order; pure and always the same.
+    """Return the state of algorithms whose trials have these ends, in order; pure and deterministic.
 
-    Each planned look uses the first so many trials of each algorithm that still takes part, and no later ones.
+    Each planned look uses the first so many trials of each remaining algorithm, and no later ones.
     """
     planned = looks(trials)
     level = delta / (len(planned) + 1)
@@ -182,7 +182,7 @@ def _fixed(groups: Mapping[Scalar, Sequence[ExpectedEnd]]) -> Fixed:
     return tuple((name, tuple(ends)) for name, ends in groups.items())
 
 
-@lru_cache(256)  # a tuner asks again every second, and what is asked changes with each trial that ends
+@lru_cache(256)  # a tuner calls this every second, with arguments that change only when a trial ends
 def _after_look(fixed: Fixed, delta: float, level: float, seed: str) -> list[Scalar]:
     groups = dict(fixed)
     scores = {name: score(sorted(end.mean for end in ends)) for name, ends in groups.items()}
@@ -194,7 +194,7 @@ def _after_look(fixed: Fixed, delta: float, level: float, seed: str) -> list[Sca
 
 
 def probabilities(groups: Mapping[Scalar, Sequence[ExpectedEnd]], seed: str) -> dict[Scalar, float]:
-    """Return the probability of each algorithm to be the best, by the bootstrap over trials."""
+    """Return each algorithm's probability of being the best, by the bootstrap over trials."""
     return dict(_probabilities(_fixed(groups), seed))
 
 
@@ -225,10 +225,10 @@ def _drawn(source: random.Random, end: ExpectedEnd) -> float:
 def exchanged(
     groups: Mapping[Scalar, Sequence[ExpectedEnd]], leads: Sequence[float], level: float, seed: str
 ) -> list[float]:
-    """Return, for each lead, how often two algorithms lie so far apart when all trials are exchanged at random.
+    """Return, for each lead, how often two algorithms differ as much when all trials are exchanged at random.
 
-    The observed order counts as one of the exchanges. It ends as soon as no lead can lie below the level any more: then
-    what is returned is too small, and still not below it.
+    The observed order counts as one of the exchanges. It stops as soon as no lead can be below the level any more: the
+    returned values are then too small, but still not below it.
     """
     source = random.Random(f"exchange {seed} {[len(ends) for ends in groups.values()]}")
     values = [end.mean for ends in groups.values() for end in ends]
@@ -250,7 +250,7 @@ def exchanged(
 
 
 def score(ordered: Sequence[float]) -> float:
-    """Return the expected least of BEST_OF values drawn without replacement; `ordered`: from the least on."""
+    """Return the expected minimum of BEST_OF values drawn without replacement; `ordered`: ascending."""
     return math.fsum(weight * value for weight, value in zip(_weights(len(ordered)), ordered, strict=False))
 
 

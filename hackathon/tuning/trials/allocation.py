@@ -1,7 +1,7 @@
-"""Trials inside one allocation: what there is of it, and what each of so many trials at once gets.
+"""Trials inside one allocation: its resources, and the share of each concurrent trial.
 
-Inside a Slurm job each trial is a step of it, so that several nodes can be used. Everywhere else trials are processes
-of this machine, each with cores and GPUs of its own (`hackathon.schedulers.local.share`).
+Inside a Slurm job each trial is a step of it, so that several nodes can be used. Elsewhere trials are processes of this
+machine, each with cores and GPUs of its own (`hackathon.schedulers.local.share`).
 """
 
 import os
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
     from hackathon.jobs.resolve import Sources
 
 USUAL = 4
-"""Trials at once where neither a number nor GPUs tell how many."""
+"""Concurrent trials when neither a number nor GPUs determine them."""
 _GPU = re.compile(r"(\d{1,3}|(GPU|MIG)-[A-Za-z0-9-]+)\Z", re.ASCII)
 
 
 @dataclass(frozen=True)
 class Allocation:
-    """What an allocation has."""
+    """The resources of an allocation."""
 
     cores: tuple[int, ...]
-    """Cores of each node; of steps only their count matters."""
+    """Cores of each node; for steps only their number matters."""
     gpus: tuple[str, ...] = ()
     """GPUs of each node, by number or UUID."""
     nodes: int = 1
@@ -38,16 +38,16 @@ class Allocation:
 
     @property
     def most(self) -> int:
-        """How many trials there can be at once."""
+        """Highest number of concurrent trials."""
         return self.nodes * (len(self.gpus) or len(self.cores))
 
     @property
     def usual(self) -> int:
-        """How many trials run at once when nobody says it: one a GPU, else USUAL."""
+        """Default number of concurrent trials: one per GPU, else USUAL."""
         return self.most if self.gpus else min(USUAL, self.most)
 
     def share(self, concurrent: int) -> tuple[int, int]:
-        """Return the cores and GPUs of each of so many trials at once. Raises RequestError for too many."""
+        """Return the cores and GPUs of each of so many concurrent trials. Raises RequestError for too many."""
         if concurrent > self.most:
             kind = "gpus" if self.gpus else "cores"
             raise RequestError(f"tune.too_many_{kind}", concurrent=concurrent, most=self.most)
@@ -56,9 +56,9 @@ class Allocation:
 
 
 def find_allocation(environment: Mapping[str, str]) -> Allocation:
-    """Return the allocation that this process runs in, by its environment and what the kernel lets it use.
+    """Return the allocation of this process, by its environment and the kernel's limits.
 
-    Raises RequestError for a job whose environment does not tell what it has.
+    Raises RequestError for a job whose environment does not describe its resources.
     """
     try:
         allocation = registry.allocation(environment)
@@ -78,7 +78,7 @@ def find_allocation(environment: Mapping[str, str]) -> Allocation:
 def inside(sources: "Sources", allocation: Allocation, concurrent: int) -> "Sources":
     """Return the sources of trials that share an allocation. Raises RequestError: too many at once, several nodes.
 
-    To a trial its share looks like a small machine of one node without queues. It has no price: the allocation has.
+    A trial sees its share as a small machine of one node without queues. It has no price: the allocation has.
     """
     from hackathon.jobs.resolve import resolve
 
@@ -89,7 +89,7 @@ def inside(sources: "Sources", allocation: Allocation, concurrent: int) -> "Sour
     else:
         dialect |= {"cores": listed(allocation.cores), "gpus": ",".join(allocation.gpus)}
     cluster = sources.cluster
-    # mpirun inside a step would start its ranks by Slurm, in the place of that step
+    # mpirun inside a step would start its ranks through Slurm, outside that step
     fitting: tuple[Launcher, ...] = ("torchrun", "local") if allocation.step_of else ("torchrun", "local", "mpirun")
     usable = [launcher for launcher in cluster.launchers or fitting if launcher in fitting]
     profile = replace(

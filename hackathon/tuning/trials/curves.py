@@ -1,14 +1,14 @@
-"""What a learning curve that goes on will reach: pure functions on curves, no input and no output.
+"""Predict where a learning curve ends: pure functions on curves.
 
 A curve is a sequence of (x, value) with growing x: seconds since the start, or the number of the value. The prediction
-is a t distribution of the value at the horizon, on a scale where less is better: the logarithm of an error where
-values are errors (accuracies between 0 and 1 become 1 − accuracy), else the value itself with its sign.
+is a t distribution of the value at the horizon, on a scale where less is better: the logarithm of an error if values
+are errors (accuracies between 0 and 1 become 1 − accuracy), else the value itself with its sign.
 
-Two ways (measured on real curves, `tests/bench/bench_tune.py`): the ratio final ÷ current of trials that finished, of
-all of them at the same x (from LEAST_FINISHED on), and families of curves fitted to the trial's own values (power law,
-exponential, logarithm; Domhan et al. 2015). Before there are enough ratios the families stand alone, with a widened
-spread, for raw intervals are too narrow. After that both have to agree: ratios of trials that went on for long know
-nothing of one that learns slowly and ends best, and on real curves that was nearly every wrong choice.
+There are two methods (measured on real curves, `tests/bench/bench_tune.py`): the ratio final ÷ current of all finished
+trials at the same x (from LEAST_FINISHED on), and families of curves fitted to the trial's own values (power law,
+exponential, logarithm; Domhan et al. 2015). Before there are enough ratios the families decide alone, with a widened
+spread, because raw intervals are too narrow. After that both must agree: ratios of long trials do not describe one that
+learns slowly and ends best, which was nearly every wrong choice on real curves.
 """
 
 import math
@@ -19,22 +19,22 @@ from statistics import fmean
 Curve = Sequence[tuple[float, float]]
 
 LEAST_FINISHED = 8
-"""Finished trials from which on their ratios are taken."""
+"""Number of finished trials from which their ratios are used."""
 LEAST_VALUES = 4
-"""Values of a curve that families are fitted to at least."""
+"""Fewest values of a curve for fitting families."""
 MOST_VALUES = 64
 """Values that families are fitted to at most."""
 WIDENED = 2.5
-"""By this the spread of fitted families is multiplied: 90 % intervals covered two thirds on real curves."""
+"""Factor for the spread of fitted families: 90 % intervals covered two thirds on real curves."""
 SMALLEST = 1e-4
-"""An error that is taken for zero."""
+"""An error that counts as zero."""
 _POWERS = (0.15, 0.3, 0.5, 0.75, 1.0, 1.5)
 _RATES = (0.5, 1.0, 2.0, 4.0, 8.0)
 
 
 @dataclass(frozen=True)
 class Scale:
-    """How values become numbers of which less is better."""
+    """Conversion of values to numbers of which less is better."""
 
     maximise: bool
     errors: bool
@@ -42,7 +42,7 @@ class Scale:
 
     @classmethod
     def of(cls, values: Iterable[float], maximise: bool) -> "Scale":
-        """Return the scale that all these values fit on."""
+        """Return the scale that fits all these values."""
         if maximise:
             return cls(True, all(0.0 <= value <= 1.0 for value in values))
         return cls(False, all(value >= 0.0 for value in values))
@@ -56,7 +56,7 @@ class Scale:
 
 @dataclass(frozen=True)
 class ExpectedEnd:
-    """What a trial will have reached at the horizon, on a scale: mean and spread of a t distribution."""
+    """The expected value of a trial at the horizon, on a scale: mean and spread of a t distribution."""
 
     mean: float
     spread: float
@@ -83,10 +83,10 @@ def value_at(curve: Curve, x: float) -> float | None:
 def chance(
     curve: Curve, finished: Sequence[Curve], horizon: float, scale: Scale, target: float, enough: float = 1.0
 ) -> float | None:
-    """Return the probability that a curve is better than the target value at the horizon; None if nothing can be said.
+    """Return the probability that a curve beats the target value at the horizon; None if unknown.
 
-    `finished`: curves that reached the horizon. Of two predictions the more hopeful one counts; `enough`: if the first
-    one is as hopeful as that, the second is not made.
+    `finished`: curves that reached the horizon. Of two predictions the more optimistic one counts; if the first one
+    reaches `enough`, the second is not computed.
     """
     if not curve:
         return None
@@ -103,7 +103,7 @@ def chance(
 
 
 def by_ratios(curve: Curve, finished: Sequence[Curve], horizon: float, scale: Scale) -> ExpectedEnd | None:
-    """Return what a curve will have reached if it goes on as the finished ones did from the same x.
+    """Return a curve's expected end if it continues as the finished ones did from the same x.
 
     The differences of costs (on the scale of errors: logarithms of ratios) are normal with unknown mean and variance,
     so that the next one has a t distribution.
@@ -125,10 +125,10 @@ def by_ratios(curve: Curve, finished: Sequence[Curve], horizon: float, scale: Sc
 
 
 def by_families(curve: Curve, horizon: float, scale: Scale, widened: float = WIDENED) -> ExpectedEnd | None:
-    """Return what families of curves fitted to the values reach at the horizon, with a widened spread.
+    """Return the expected end by families of curves fitted to the values, with a widened spread.
 
-    Each family is a + b·g(x) with b such that the cost falls, and one more number in g that is searched; they are
-    weighted by the sum of squares they leave. None for fewer values than LEAST_VALUES.
+    Each family is a + b·g(x) with b such that the cost falls, and one parameter in g that is searched; they are
+    weighted by their residual sum of squares. None for fewer values than LEAST_VALUES.
     """
     if len(curve) < LEAST_VALUES:
         return None
@@ -141,7 +141,7 @@ def by_families(curve: Curve, horizon: float, scale: Scale, widened: float = WID
     shapes.append([-math.log(x) for x in [*xs, 1.0]])
     fits = [fit for shape in shapes if (fit := _fitted(shape, costs)) is not None]
     noise = _noise(costs)
-    fits.append((costs[-1], math.fsum((cost - fmean(costs)) ** 2 for cost in costs)))  # it stays as it is
+    fits.append((costs[-1], math.fsum((cost - fmean(costs)) ** 2 for cost in costs)))  # the constant curve
     floor = max(min(left for _, left in fits), noise**2, 1e-12)
     weights = [(max(left, floor) / floor) ** (-len(costs) / 2) for _, left in fits]
     total = math.fsum(weights)
@@ -149,7 +149,7 @@ def by_families(curve: Curve, horizon: float, scale: Scale, widened: float = WID
     spread = math.sqrt(
         math.fsum(weight * (end - mean) ** 2 for weight, (end, _) in zip(weights, fits, strict=True)) / total + noise**2
     )
-    # what is still to come can differ as much as what came in the latter half of the way so far
+    # the remaining change may be as large as that in the second half so far
     way = abs(costs[-1] - costs[len(costs) // 2]) * (1.0 - xs[-1])
     return ExpectedEnd(mean, widened * math.hypot(spread, 0.5 * way), max(1.0, len(costs) - 3.0))
 
@@ -169,7 +169,7 @@ def _fitted(shape: Sequence[float], costs: Sequence[float]) -> tuple[float, floa
 
 
 def _thinned(curve: Curve) -> Curve:
-    """Return at most MOST_VALUES points: means of values next to each other, for losses of single steps are noisy."""
+    """Return at most MOST_VALUES points: means of neighbouring values, because losses of single steps are noisy."""
     block = -(-len(curve) // MOST_VALUES)
     if block <= 1:
         return curve
@@ -178,7 +178,7 @@ def _thinned(curve: Curve) -> Curve:
 
 
 def _noise(costs: Sequence[float]) -> float:
-    """Return the standard deviation of single values, from second differences of the latter half (at least three)."""
+    """Return the standard deviation of single values, from second differences of the second half (at least three)."""
     late = costs[-max(4, len(costs) // 2) :]
     seconds = [a - 2 * b + c for a, b, c in zip(late, late[1:], late[2:], strict=False)]
     return math.sqrt(fmean(second**2 for second in seconds) / 6.0) if seconds else 0.0
@@ -188,7 +188,7 @@ def student(freedom: float, t: float) -> float:
     """Return the cumulative probability of Student's t distribution, by the regularised incomplete beta function."""
     if math.isinf(t):
         return 1.0 if t > 0 else 0.0
-    if t * t < freedom:  # near the middle the other form of the same integral loses no digits
+    if t * t < freedom:  # near the middle the other form of the same integral is more accurate
         half = 0.5 * _beta(0.5, freedom / 2.0, t * t / (freedom + t * t))
         return 0.5 + half if t > 0 else 0.5 - half
     tail = 0.5 * _beta(freedom / 2.0, 0.5, freedom / (freedom + t * t))

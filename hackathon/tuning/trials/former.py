@@ -1,7 +1,7 @@
-"""What a new tuning begins with of former ones: their best configurations, and curves to predict by.
+"""Start a new tuning from earlier ones: their best configurations, and curves for predictions.
 
-Nothing of it is a result here: the configurations are tried again, and what former trials cost is not this study's.
-What was taken is kept in `study.json`, so that a tuning that goes on proposes and predicts the same.
+None of this is a result here: the configurations are tried again, and earlier trials' cost is not this study's. The
+imported data are stored in `study.json`, so that a resumed tuning proposes and predicts the same.
 """
 
 import math
@@ -28,16 +28,16 @@ if TYPE_CHECKING:
     from hackathon.jobs.request import Request
 
 STUDIES = 5
-"""Former studies that are looked at, the newest ones of the same program and space."""
+"""Earlier studies that are read, the newest ones of the same program and space."""
 FIRST = 3
 """Configurations that are tried first."""
 MOST_CURVES, MOST_POINTS = 60, 200
-"""Curves that are kept, and points of each: all of them lie in `study.json`."""
+"""Curves, and points of each, that are stored in `study.json`."""
 
 
 @dataclass(frozen=True)
 class FormerTrial:
-    """A finished trial of a former study with the same objective, for samplers that learn from results."""
+    """A finished trial of an earlier study with the same objective, for samplers that learn from results."""
 
     settings: Mapping[str, Scalar]
     value: float
@@ -45,18 +45,18 @@ class FormerTrial:
 
 @dataclass(frozen=True)
 class WarmStart:
-    """What is taken of former studies."""
+    """The data imported from earlier studies."""
 
     studies: tuple[str, ...] = ()
     """Their ids, the newest first."""
     configurations: tuple[Mapping[str, Scalar], ...] = ()
-    """To be tried first, the best one in front."""
+    """Configurations to try first, the best one in front."""
     outside: int = 0
-    """Best configurations that lie outside the space and are left out."""
+    """Best configurations that are outside the space and omitted."""
     curves: tuple[Curve, ...] = ()
     """Of finished trials with the same objective, machine and fixed parameters."""
     trials: tuple[FormerTrial, ...] = ()
-    """Results that can be compared with this study's, by the same rule as the curves."""
+    """Results comparable with this study's, by the same rule as the curves."""
 
     def to_json(self) -> dict[str, Any]:
         """Return it as JSON values."""
@@ -69,7 +69,7 @@ class WarmStart:
 
     @classmethod
     def from_json(cls, value: object, space: Space) -> "WarmStart":
-        """Return it from its JSON without what is not as it was written, and without what the space does not have."""
+        """Return it from its JSON, without invalid parts and those outside the space."""
         entry = mapping_of(value)
         settings = [dict(mapping_of(configuration)) for configuration in listed(entry.get("configurations"))]
         trials = []
@@ -113,7 +113,7 @@ def _has(dimension: Dimension, value: object) -> bool:
 def former_studies(project: Path, own: str = "") -> list[Study]:
     """Return the tuning studies of a project and of its team's other projects, the newest first, without `own`.
 
-    Runs of other teams are not looked at. Nothing is written, and no scheduler is asked.
+    Runs of other teams are ignored. Nothing is written, and no scheduler is queried.
     """
     from hackathon.config.trust import trusted_event
     from hackathon.index.gather import gather
@@ -135,10 +135,10 @@ def former_studies(project: Path, own: str = "") -> list[Study]:
 
 
 def warm_start(studies: Sequence[Study], plan: TuningPlan, request: "Request") -> WarmStart:
-    """Return what a new tuning takes of former ones; `request`: of one of its trials.
+    """Return the data that a new tuning imports from earlier ones; `request`: of one of its trials.
 
-    A former study counts if it ran the same program over the same parameters, whatever their ranges. Its finished
-    trials can be compared with those to come if the objective and everything that does not vary are the same.
+    An earlier study counts if it ran the same program over the same parameters, with any ranges. Its finished trials
+    are comparable if the objective and everything that does not vary are the same.
     """
     from hackathon.runs.status import status
 
@@ -159,7 +159,7 @@ def warm_start(studies: Sequence[Study], plan: TuningPlan, request: "Request") -
                 continue
             earlier = trials_of(study, then, status(runs_of(study), ask=False, write=False), None)
         except (HackathonError, OSError, KeyError, TypeError, ValueError, AttributeError):
-            continue  # it cannot be read, or not as this version writes it
+            continue  # unreadable, or in the format of another version
         good = _ranked(earlier, then.objective)
         inside = [trial for trial in good if contains(plan.space, trial.settings)]
         if not good:
@@ -190,7 +190,7 @@ def _same_program(request: "Request", other: "Request") -> bool:
 
 
 def _comparable(then: TuningPlan, base: "Request", plan: TuningPlan, request: "Request") -> bool:
-    """Return whether results are of the same kind: objective, fixed parameters, processes; for times the machine."""
+    """Return whether results are comparable: objective, fixed parameters, processes; for times the machine."""
     varied = {dimension.name for dimension in plan.space}
 
     def fixed(of: "Request") -> dict[str, object]:
@@ -204,7 +204,7 @@ def _comparable(then: TuningPlan, base: "Request", plan: TuningPlan, request: "R
 
 
 def shortened(curve: Curve) -> Curve:
-    """Return a curve with MOST_POINTS points at most, its last one among them."""
+    """Return a curve with at most MOST_POINTS points, including its last one."""
     step = -(-len(curve) // MOST_POINTS)
     pairs = [pair for number, pair in enumerate(curve, 1) if (len(curve) - number) % max(1, step) == 0]
     return tuple((float(f"{x:.7g}"), float(f"{value:.7g}")) for x, value in pairs if math.isfinite(value))

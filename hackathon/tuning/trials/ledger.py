@@ -32,11 +32,11 @@ class Trial:
     run: RunDirectory | None
     progress: Progress
     job_open: bool = False
-    """Whether its job is, or may be, with the scheduler, also after it was told to end."""
+    """Whether its job is, or may be, with the scheduler, also after a cancellation."""
 
     @property
     def place(self) -> bool:
-        """Whether it takes one of the concurrent places."""
+        """Whether it occupies one of the concurrent slots."""
         return self.progress.state in (WAITING, RUNNING)
 
 
@@ -48,10 +48,10 @@ def trials_of(
     now: float | None = None,
     ended: MutableMapping[str, Progress] | None = None,
 ) -> list[Trial]:
-    """Return all trials of a study as they are; `states`: of its runs.
+    """Return all trials of a study; `states`: of its runs.
 
-    `cluster`: its profile, None where nobody knows it any more: then nothing has a price. `ended`: a memory of
-    runs that cannot change any more.
+    `cluster`: its profile, None if unknown: then nothing has a price. `ended`: a cache for runs that cannot change any
+    more.
     """
     moment = time.time() if now is None else now
     memory: MutableMapping[str, Progress] = {} if ended is None else ended
@@ -76,12 +76,12 @@ def trials_of(
 
 
 def read_trials(study: Study, plan: TuningPlan, states: Sequence[RunStatus]) -> list[Trial]:
-    """Return the trials of a study that is looked at, with prices by its cluster's profile as it is now."""
+    """Return the trials of a study for display, with prices by its cluster's current profile."""
     from hackathon.schedulers.profiles import load_cluster
 
     cluster = None
     if not plan.inside:
-        with contextlib.suppress(HackathonError):  # nobody knows its profile any more: nothing has a price
+        with contextlib.suppress(HackathonError):  # without its profile nothing has a price
             cluster = load_cluster(study.base_request().cluster, [study.runs_folder.parent])
     return trials_of(study, plan, states, cluster)
 
@@ -89,12 +89,12 @@ def read_trials(study: Study, plan: TuningPlan, states: Sequence[RunStatus]) -> 
 def _still(study: Study, point: Point, cluster: "Cluster | None") -> Spent:
     try:
         return most_of(study.requested(point), cluster)
-    except (KeyError, TypeError, AttributeError):  # its file is not as the toolkit writes it
+    except (KeyError, TypeError, AttributeError):  # its file is invalid
         return Spent()
 
 
 def plan_of(study: Study) -> TuningPlan:
-    """Return what a tuning study was asked for. Raises RequestError for a study of another kind, or a broken one."""
+    """Return the options of a tuning study. Raises RequestError for another kind of study or a broken one."""
     if not study.tuned:
         raise RequestError("tune.other_study", study=study.id)
     try:
@@ -104,7 +104,7 @@ def plan_of(study: Study) -> TuningPlan:
 
 
 def most_of(request: "Request", cluster: "Cluster | None") -> Spent:
-    """Return the most that a job can cost."""
+    """Return the maximum cost of a job."""
     if cluster is None:
         return Spent()
     most = cost([request], cluster)

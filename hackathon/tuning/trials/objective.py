@@ -1,4 +1,4 @@
-"""What trials are compared by: a metric after some time, at the end, or the time until it reaches a value."""
+"""The objective of trials: a metric after some time, at the end, or the time until it reaches a value."""
 
 import math
 import re
@@ -28,7 +28,7 @@ class Objective:
     """AFTER, END or TIME_TO."""
     metric: str
     maximise: bool
-    """Of the metric: whether more is better. The time of TIME_TO is always minimised."""
+    """Whether more of the metric is better. The time of TIME_TO is always minimised."""
     seconds: float | None = None
     """AFTER: when the metric is read."""
     goal: float | None = None
@@ -36,7 +36,7 @@ class Objective:
 
     @property
     def more_is_better(self) -> bool:
-        """Whether a larger result of a trial is the better one."""
+        """Whether a larger result of a trial is better."""
         return self.maximise and self.kind != TIME_TO
 
     def better(self, first: float, second: float) -> bool:
@@ -44,12 +44,12 @@ class Objective:
         return first > second if self.more_is_better else first < second
 
     def reached(self, value: float) -> bool:
-        """Return whether a value of the metric is the goal or beyond."""
+        """Return whether a value of the metric reaches the goal."""
         return self.goal is not None and (value >= self.goal if self.maximise else value <= self.goal)
 
     @property
     def text(self) -> str:
-        """As it is written on the command line."""
+        """Its form on the command line."""
         if self.kind == AFTER and self.seconds is not None:
             return f"{self.metric}@{self.seconds:g}s"
         return f"{TIME_TO}:{self.metric}:{self.goal:g}" if self.kind == TIME_TO else self.metric
@@ -80,10 +80,10 @@ def read_objective(
     *,
     metrics: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Objective:
-    """Return the objective that a text names: `METRIC@DURATION`, `METRIC` or `time-to:METRIC:VALUE`.
+    """Return the objective of a text: `METRIC@DURATION`, `METRIC` or `time-to:METRIC:VALUE`.
 
-    The direction is `maximise` where it is given, else that of the recipe's check of this metric, else less is better
-    for times, by their unit in the declared `metrics`, and for names of losses and errors, and more for all others.
+    The direction is `maximise` if specified, else that of the recipe's check of this metric. Else less is better for
+    times, by their unit in the declared `metrics`, and for names of losses and errors; more is better for all others.
     Raises RequestError.
     """
     text = text.strip()
@@ -109,7 +109,7 @@ def read_objective(
 def direction(
     metric: str, check: Mapping[str, Any] | None, maximise: bool | None = None, unit: str = ""
 ) -> bool:  # fmt: skip
-    """Return whether more of a metric is better: as asked for, as the check says, else by its unit and its name."""
+    """Return whether more of a metric is better: as requested, by the check, else by its unit and its name."""
     if maximise is not None:
         return maximise
     if check is not None and check.get("metric") == metric:
@@ -133,7 +133,7 @@ def _duration(text: str, argument: str) -> float:
 
 
 def shown_value(objective: Objective, value: float | None) -> str:
-    """Return the result of a trial as people read it."""
+    """Return the result of a trial as text."""
     if value is None:
         return "–"
     return format_walltime(round(value)) if objective.kind == TIME_TO else f"{value:.4g}"

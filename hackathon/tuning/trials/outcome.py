@@ -1,4 +1,4 @@
-"""What a tuning came to so far: the best trial, what all cost, what stopping saved, whether another is worth it."""
+"""The state of a tuning: the best trial, the cost, the saving by stopping, the value of another trial."""
 
 import math
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from hackathon.tuning.trials.plan import TuningPlan
 from hackathon.tuning.trials.reading import FAILED, FINISHED, STOPPED, Progress
 
 HOPELESS = 3
-"""Trials that have to fail before a tuning in which all fail is given up."""
+"""Number of failed trials from which a tuning where all fail is given up."""
 _ENDED_WELL = frozenset({FINISHED, STOPPED})
 
 
@@ -27,33 +27,33 @@ def best(trials: Sequence[Trial], plan: TuningPlan) -> Trial | None:
 
 
 def hopeless(trials: Sequence[Trial]) -> bool:
-    """Return whether so many trials failed, and none did anything else, that more of them would fail, too."""
+    """Return whether so many trials failed, without any other result, that more of them would fail, too."""
     ended = [trial.progress.state for trial in trials if not trial.place]
     return len(ended) >= HOPELESS and all(state == FAILED for state in ended)
 
 
 def tokens_used(trials: Sequence[Trial]) -> float:
-    """Return what the trials' jobs have cost so far."""
+    """Return the cost of the trials' jobs so far."""
     return math.fsum(trial.progress.used.tokens or 0.0 for trial in trials)
 
 
 def tokens_open(trials: Sequence[Trial]) -> float:
-    """Return what the jobs that wait or run can still cost at most."""
+    """Return the maximum remaining cost of waiting and running jobs."""
     return math.fsum(trial.progress.still.tokens or 0.0 for trial in trials)
 
 
 def share_of_all(trials: Sequence[Trial], plan: TuningPlan) -> float | None:
-    """Return the time that the trials took ÷ what they would have taken without stopping; None if none finished.
+    """Return the trials' time ÷ their estimated time without stopping; None if none finished.
 
-    A stopped trial would have taken as long as the finished ones on average; where the whole training counts, as long
-    as it would have needed at its own pace for as many values as the finished ones told (median).
+    A stopped trial would have taken as long as the finished ones on average; if the whole training counts, as long as
+    it needs at its own pace for as many values as the finished ones have (median).
     """
     finished = [trial.progress for trial in trials if trial.progress.state == FINISHED and trial.progress.seconds]
     ended = [trial.progress for trial in trials if trial.progress.state in _ENDED_WELL]
     if not finished:
         return None
     usual = fmean(progress.seconds for progress in finished)
-    # of END: how many there were
+    # for END: the number of values
     values = median(progress.curve[-1][0] if progress.curve else 0.0 for progress in finished)
 
     def whole(stopped: Progress) -> float:
@@ -66,14 +66,14 @@ def share_of_all(trials: Sequence[Trial], plan: TuningPlan) -> float | None:
 
 
 LEAST = 8
-"""Trials from which on anything is said about the next one."""
+"""Number of trials from which the next one is predicted."""
 
 
 def another_better(trials: Sequence[Trial]) -> float | None:
     """Return the probability that one more random trial is better than the best; None for too few trials.
 
-    The best of n + 1 exchangeable draws is the last one with probability 1 ÷ (n + 1). Stopped trials count: they were
-    stopped because they would not have become the best.
+    The best of n + 1 exchangeable draws is the last one with probability 1 ÷ (n + 1). Stopped trials count, because
+    they would not have become the best.
     """
     count = sum(trial.progress.state in _ENDED_WELL for trial in trials)
     return 1.0 / (count + 1) if count >= LEAST and any(trial.progress.value is not None for trial in trials) else None

@@ -1,4 +1,4 @@
-"""What a tuning study was asked for, as its `study.json` keeps it: a later `--resume` goes on with the same."""
+"""The options of a tuning study, as stored in its `study.json`: a later `--resume` uses the same."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
@@ -13,7 +13,7 @@ from hackathon.tuning.trials.stopping import DELTA, RULES
 
 SAMPLERS = ("optuna", "random", "grid")
 USUAL_TRIALS = 30
-"""Trials where neither a number nor tokens limit them."""
+"""Trials when neither a number nor tokens limit them."""
 MOST_TRIALS = 10_000
 
 
@@ -30,15 +30,15 @@ class TuningPlan:
     concurrent: int = 1
     """Trials that are with the scheduler at once."""
     trials: int | None = None
-    """Trials in all; None: as many as the tokens last for."""
+    """Total number of trials; None: as many as the tokens allow."""
     tokens: float | None = None
-    """The most that all trials together may cost."""
+    """Maximum cost of all trials together."""
     delta: float = DELTA
     seed: str = "1"
     compare: str = ""
     """The dimension whose choices are compared as algorithms; empty for none."""
     inside: bool = False
-    """Whether trials share the allocation that the tuner runs in, in place of being jobs of their own."""
+    """Whether trials share the tuner's allocation instead of being separate jobs."""
 
     def to_json(self) -> dict[str, Any]:
         """Return it as JSON values."""
@@ -50,7 +50,7 @@ class TuningPlan:
 
     @classmethod
     def from_json(cls, value: object) -> "TuningPlan":
-        """Return it from its JSON. Raises ValueError for what is not one."""
+        """Return it from its JSON. Raises ValueError for invalid values."""
         entry = mapping_of(value)
         space = []
         for record in map(mapping_of, listed(entry.get("space"))):
@@ -76,11 +76,11 @@ _PLAIN = ("sampler", "stopper", "concurrent", "trials", "tokens", "delta", "seed
 
 
 def options_json(options: Options) -> dict[str, Any]:
-    """Return the options that a study was begun with, as JSON values."""
+    """Return the options that a study was started with, as JSON values."""
     return asdict(options)
 
 
 def options_of(value: Mapping[str, Any]) -> Options:
-    """Return the options from their JSON; members that this version does not know are dropped."""
+    """Return the options from their JSON; unknown fields are dropped."""
     names = {entry.name for entry in fields(Options)}
     return Options(**{name: setting for name, setting in value.items() if name in names})

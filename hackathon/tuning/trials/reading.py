@@ -1,6 +1,6 @@
-"""What became of a trial, read from its run: its curve, its result, and what it used.
+"""Read the state of a trial from its run: its curve, its result, and its cost.
 
-The run's directory is the truth. `client/trial.json` is written before a trial's job is ended: why, and when.
+The run's directory is authoritative. `client/trial.json` records why and when, before a trial's job is cancelled.
 """
 
 import math
@@ -26,22 +26,22 @@ if TYPE_CHECKING:
 
 WAITING, RUNNING, FINISHED, STOPPED, FAILED = "waiting", "running", "finished", "stopped", "failed"
 FACT = "trial"
-"""The fact in `client/` that a trial's job was ended by the tuner."""
+"""The fact in `client/` that the tuner cancelled a trial's job."""
 BY_RULE, TIME_IS_UP, REACHED = "rule", "time", "reached"
-"""Why it was ended: a rule of stopping; the objective's time is over; the goal is reached."""
+"""Why it was cancelled: by a stopping rule; the objective's time is over; the goal is reached."""
 FLUSH = 2.0
 """Seconds after the objective's time in which the last values may still be written."""
 UNCLEAR = 180.0
-"""Seconds after which a submission whose end is unknown counts as failed."""
+"""Seconds after which a submission of unclear outcome counts as failed."""
 GONE = 300.0
-"""Seconds beyond its walltime after which a trial inside an allocation that nobody answers for is over."""
+"""Seconds beyond its walltime after which an unanswered trial inside an allocation is over."""
 LOGS = 8 << 20
-"""Bytes of logs in which a curve is looked for while a trial runs."""
+"""Bytes of logs that are searched for a curve while a trial runs."""
 
 
 @dataclass(frozen=True)
 class Progress:
-    """One trial as its run tells it."""
+    """The state of a trial according to its run."""
 
     state: str
     """WAITING, RUNNING, FINISHED, STOPPED or FAILED."""
@@ -53,24 +53,24 @@ class Progress:
     """How long its job held its nodes."""
     used: Spent = field(default_factory=Spent)
     still: Spent = field(default_factory=Spent)
-    """What it can cost at most from now on."""
+    """Its maximum remaining cost."""
     reason: str = ""
-    """Why it failed, in words of the current language; of a stopped one the rule."""
+    """Why it failed, in the current language; for a stopped one the rule."""
     probability: float | None = None
-    """Of a stopped one: of becoming the best."""
+    """For a stopped one: the probability of becoming the best."""
     due: str = ""
-    """Of a running one: TIME_IS_UP or REACHED when nothing more is wanted of it."""
+    """For a running one: TIME_IS_UP or REACHED when it can be cancelled."""
 
 
 def progress(
     run: RunDirectory, status: RunStatus, objective: Objective, cluster: "Cluster | None", now: float
 ) -> Progress:
-    """Return what became of a trial whose run is in this state; `now`: seconds since 1970.
+    """Return the state of a trial whose run is in this state; `now`: seconds since 1970.
 
-    Raises RequestError for a metric's pattern that is no regular expression.
+    Raises RequestError for a metric's pattern that is not a regular expression.
     """
     used, still, seconds = _costs(run, status, cluster, now)
-    unclear = status.state == UNCERTAIN and now - (status.t_submitted or 0.0) < UNCLEAR  # it is just being submitted
+    unclear = status.state == UNCERTAIN and now - (status.t_submitted or 0.0) < UNCLEAR  # it is being submitted
     if status.state in (CREATED, QUEUED, HELD) or unclear:
         return Progress(WAITING, used=used, still=still)
     gone = is_gone(run, status, now)
@@ -95,9 +95,9 @@ def progress(
 
 
 def is_gone(run: RunDirectory, status: RunStatus, now: float) -> bool:
-    """Return whether a trial of an allocation that has ended is over, of which only another machine could tell.
+    """Return whether a trial is over whose allocation has ended on another machine.
 
-    Only that machine's supervisor knows a local job's end. Long after its walltime there is none any more.
+    Only that machine's supervisor knows a local job's end. Long after its walltime there is no supervisor any more.
     """
     if status.state not in OPEN or status.t_started is None:
         return False
@@ -106,10 +106,10 @@ def is_gone(run: RunDirectory, status: RunStatus, now: float) -> bool:
 
 
 def curve_of(run: RunDirectory, status: RunStatus, objective: Objective, now: float) -> Curve:
-    """Return a trial's curve over the objective's axis; empty where none can be read while it runs.
+    """Return a trial's curve over the objective's axis; empty when it cannot be read while it runs.
 
-    Times are of the Meter's lines. Lines of a log have no time: a pattern's values are spread evenly from the start to
-    now, or to the end. Where the whole training counts, x is the number of the value, also of a curve that was thinned.
+    Times come from the Meter's lines. Log lines have no time: a pattern's values are spread evenly from the start to
+    now, or to the end. If the whole training counts, x is the number of the value, also for a thinned curve.
     """
     begin, over = status.t_started, status.state not in OPEN
     if begin is None:
@@ -123,13 +123,13 @@ def curve_of(run: RunDirectory, status: RunStatus, objective: Objective, now: fl
         values = printed_series(run.path, objective.metric, entry, over=over, most=LOGS)
         span = float(len(values)) if counted else max(0.0, (status.t_ended or now) - begin)
         points = [(span * number / len(values), value) for number, value in enumerate(values, 1)]
-    last = len(points) - 1  # at the end a value that is not finite tells that the training diverged
+    last = len(points) - 1  # a final value that is not finite shows that the training diverged
     points = [pair for number, pair in enumerate(points) if math.isfinite(pair[1]) or number == last]
     return tuple(sorted(points, key=lambda pair: pair[0]))
 
 
 def with_final(curve: Curve, progress: Progress, objective: Objective) -> Curve:
-    """Return the curve of a finished trial with its result as the last value: what others are compared with."""
+    """Return the curve of a finished trial with its result as the last value, for comparisons with others."""
     if objective.kind == TIME_TO or progress.value is None:
         return curve
     last = curve[-1][0] if curve else max(1.0, progress.seconds)
@@ -148,13 +148,13 @@ def _result(
         return None
     if objective.kind == AFTER and objective.seconds is not None and elapsed > objective.seconds:
         result = value_at(curve, objective.seconds)
-        # of a program that told its only value a moment later nothing is known at that time
+        # if the program recorded its only value later, its value at that time is unknown
         return result if result is not None and math.isfinite(result) else None
     return _final(run, objective) if status.state == SUCCEEDED else None
 
 
 def _final(run: RunDirectory, objective: Objective) -> float | None:
-    # not `metric=`: of the metric that a run is measured by, the median over its intervals counts
+    # not `metric=`: for the metric that measures a run, the median over its intervals counts
     final = final_numbers(run.path, run.record(), over=True).values.get(objective.metric)
     return final if final is not None and math.isfinite(final) else None
 
@@ -168,7 +168,7 @@ def _due(objective: Objective, elapsed: float, curve: Curve) -> str:
 
 
 def _costs(run: RunDirectory, status: RunStatus, cluster: "Cluster | None", now: float) -> tuple[Spent, Spent, float]:
-    """Return what a run's job used, what it can still use, and how long it held its nodes."""
+    """Return the cost of a run's job so far, its maximum remaining cost, and how long it held its nodes."""
     use, rates = use_by(run, status), cluster.rates if cluster is not None else None
     holding = use.held(now)
     nodes = math.fsum(life.seconds * life.nodes for life in holding.lives)
@@ -185,5 +185,5 @@ def _costs(run: RunDirectory, status: RunStatus, cluster: "Cluster | None", now:
 
 
 def fact_of(why: str, now: float, more: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fact that is written before a trial's job is ended."""
+    """Return the fact that is written before a trial's job is cancelled."""
     return {"t": now, "why": why, **more}

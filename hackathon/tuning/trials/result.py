@@ -1,4 +1,4 @@
-"""What a tuning study came to, as JSON values and as rows of a table: one function makes each number."""
+"""The result of a tuning study as JSON values and as rows of a table; one function computes each number."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -72,7 +72,7 @@ SCHEMA: Mapping[str, Any] = {
 
 
 def as_json(study: str, plan: TuningPlan, trials: Sequence[Trial]) -> dict[str, Any]:
-    """Return the trials by number, the best one and what it all took."""
+    """Return the trials by number, the best one and the total cost."""
     leader = best(trials, plan)
     priced = any(trial.progress.used.tokens is not None for trial in trials)
     return {
@@ -97,7 +97,7 @@ def as_json(study: str, plan: TuningPlan, trials: Sequence[Trial]) -> dict[str, 
 
 
 def compared(plan: TuningPlan, trials: Sequence[Trial]) -> AlgorithmComparison | None:
-    """Return how the algorithms stand that a study compares; None where it compares none."""
+    """Return the state of the algorithms that a study compares; None when it compares none."""
     return comparison(plan, trials, over=not any(trial.place for trial in trials), told=True)
 
 
@@ -118,7 +118,7 @@ def _comparison_json(plan: TuningPlan, trials: Sequence[Trial]) -> dict[str, Any
 
 
 def comparison_line(plan: TuningPlan, trials: Sequence[Trial]) -> str:
-    """Return in one line which algorithm is the best and with which probability, or that it is not decided."""
+    """Return the best algorithm with its probability in one line, or that it is not decided."""
     standings = compared(plan, trials)
     if standings is None:
         return ""
@@ -138,7 +138,7 @@ def comparison_line(plan: TuningPlan, trials: Sequence[Trial]) -> str:
 
 
 def _surely(share: float | None) -> str:
-    """Return a probability in per cent that a thousand draws cannot know to be one: `>99.8`."""
+    """Return a probability in per cent; `>99.8` when a thousand draws cannot distinguish it from one."""
     return ">99.8" if share is not None and share > 0.998 else percent(share or 0.0)
 
 
@@ -174,7 +174,7 @@ def table(plan: TuningPlan, trials: Sequence[Trial]) -> tuple[list[str], list[li
 
 
 def state_text(trial: Trial) -> str:
-    """Return a trial's state as people read it, with why it was stopped or failed."""
+    """Return a trial's state as text, with the reason if it was stopped or failed."""
     done = trial.progress
     if done.state == STOPPED and done.probability is not None:
         return message("tune.state_stopped_at", percent=percent(done.probability))
@@ -183,7 +183,7 @@ def state_text(trial: Trial) -> str:
 
 
 def summary(plan: TuningPlan, trials: Sequence[Trial]) -> str:
-    """Return the one line that a tuning ends with."""
+    """Return the final line of a tuning."""
     parts = [message("tune.summary_trials", count=len(trials))]
     share, chance = share_of_all(trials, plan), another_better(trials)
     if share is not None:

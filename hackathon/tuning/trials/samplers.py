@@ -1,8 +1,8 @@
-"""Which configuration is tried next: random, grid, or what Optuna proposes. None where the space is used up.
+"""Choose the next configuration: random, grid, or by Optuna. None when the space is exhausted.
 
-A proposal follows from the trials before it and their number alone, so that whoever goes on proposes the same. The
-ledger is the study's folder: Optuna is told all trials anew each time and keeps nothing (its journal waits for minutes
-after a kill, and never learns that a trial was killed).
+A proposal depends only on the earlier trials and their number, so that a resumed tuning proposes the same. The ledger
+is the study's folder: Optuna gets all trials each time and stores nothing (its journal waits for minutes after a kill,
+and never learns that a trial was killed).
 """
 
 import itertools
@@ -24,11 +24,11 @@ DRAWS = 200
 
 @dataclass(frozen=True)
 class KnownTrial:
-    """A trial as a sampler knows it."""
+    """A trial as a sampler sees it."""
 
     settings: Settings
     value: float | None = None
-    """Its result, or the newest value of one that was stopped; None while it runs and where it failed."""
+    """Its result, or the newest value of a stopped one; None while it runs and after a failure."""
     state: str = "running"
     """`running`, `finished`, `stopped` or `failed`."""
 
@@ -41,8 +41,8 @@ def propose(
 ) -> dict[str, Scalar] | None:
     """Return the settings of the next trial; None when every configuration was tried. Raises RequestError.
 
-    `first`: configurations that are tried before others, but for a grid, whose order is its own. `former`: finished
-    trials of former studies that Optuna learns from.
+    `first`: configurations that are tried before others, except with a grid, which has its own order. `former`:
+    finished trials of earlier studies that Optuna learns from.
     """
     if plan.sampler == "grid":
         points = grid_of(plan.space, plan.seed)
@@ -61,9 +61,9 @@ def propose(
 
 
 def propose_of(plan: TuningPlan, name: Scalar, trials: Sequence[KnownTrial]) -> dict[str, Scalar] | None:
-    """Return the settings of the next trial of one of the algorithms that are compared; None for none left.
+    """Return the settings of the next trial of one of the compared algorithms; None when none is left.
 
-    They do not depend on results: those of a sampler that learns could not be compared trial by trial.
+    They do not depend on results: those of a sampler that learns would not be comparable trial by trial.
     """
     remaining = tuple(dimension for dimension in plan.space if dimension.name != plan.compare)
     mine = [trial for trial in trials if trial.settings.get(plan.compare) == name]
@@ -79,7 +79,7 @@ def propose_of(plan: TuningPlan, name: Scalar, trials: Sequence[KnownTrial]) -> 
 
 
 def grid_of(space: Space, seed: str) -> list[dict[str, Scalar]]:
-    """Return every combination of the grid's values once, in a random order that is always the same."""
+    """Return every combination of the grid's values once, in a deterministic random order."""
     names = [dimension.name for dimension in space]
     points = [
         dict(zip(names, values, strict=True)) for values in itertools.product(*(dimension.grid for dimension in space))
@@ -98,7 +98,7 @@ def _random(plan: TuningPlan, taken: Sequence[Settings]) -> dict[str, Scalar] | 
 
 
 def require_optuna() -> Any:
-    """Return the module. Raises RequestError with what to install where it is missing."""
+    """Return the module. Raises RequestError with installation advice when it is missing."""
     try:
         import optuna
     except ImportError:
@@ -108,7 +108,7 @@ def require_optuna() -> Any:
 
 
 def by_optuna(plan: TuningPlan, trials: Sequence[KnownTrial]) -> dict[str, Scalar]:
-    """Return what Optuna's TPE proposes after these trials; running ones count as bad (constant liar)."""
+    """Return the proposal of Optuna's TPE after these trials; running ones count as bad (constant liar)."""
     optuna = require_optuna()
     import warnings
 

@@ -1,7 +1,7 @@
-"""The space that trials are drawn from: one dimension for each `--space NAME=…`, with its values.
+"""The space of trials: one dimension for each `--space NAME=…`, with its values.
 
 `log:a:b` and `lin:a:b` are real numbers, `int:a:b` whole ones, both ends included; `x,y,z` (or one value) are choices,
-written as one line of CSV. A dimension takes only values that the parameter's declaration allows.
+written as one line of CSV. A dimension accepts only values that the parameter's declaration allows.
 """
 
 import math
@@ -18,9 +18,9 @@ from hackathon.text.errors import RequestError
 LOG, LIN, INT, CHOICE = "log", "lin", "int", "choice"
 RANGES = (LOG, LIN, INT)
 STEPS = 5
-"""Values that a grid takes of a range."""
+"""Values of a range in a grid."""
 DIGITS = 4
-"""Significant digits of a drawn real number: nobody can tell more apart, and a command line stays readable."""
+"""Significant digits of a drawn real number: more are not distinguishable, and a command line stays readable."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Dimension:
 
     @property
     def grid(self) -> tuple[Scalar, ...]:
-        """The values that a grid takes: all choices, all whole numbers up to STEPS, else STEPS evenly spread."""
+        """The values of a grid: all choices, all whole numbers up to STEPS, else STEPS evenly spaced."""
         if self.kind == CHOICE:
             return self.choices
         if self.kind == INT and self.high - self.low < STEPS:
@@ -70,7 +70,7 @@ class Dimension:
 
     @property
     def size(self) -> float:
-        """How many values it has; infinite for real numbers."""
+        """Number of its values; infinite for real numbers."""
         if self.kind == CHOICE:
             return float(len(self.choices))
         if self.low == self.high:
@@ -79,13 +79,13 @@ class Dimension:
 
     @property
     def text(self) -> str:
-        """As it is written behind `--space NAME=`, for records and for people."""
+        """Its text after `--space NAME=`, for records and for people."""
         from hackathon.jobs.settings import written
 
         if self.kind == CHOICE:
             words = [_word(choice) for choice in self.choices]
             text = written(words)
-            # blanks at the ends would be lost, and `log:1:2` would be a range
+            # spaces at the ends would be lost, and `log:1:2` would be a range
             return text if text == text.strip() and text.partition(":")[0] not in RANGES else written(words, True)
         low, high = (int(self.low), int(self.high)) if self.kind == INT else (self.low, self.high)
         return f"{self.kind}:{low!r}:{high!r}"
@@ -97,10 +97,10 @@ Space = Sequence[Dimension]
 def read_space(
     texts: Sequence[str], declared: Mapping[str, Parameter], fixed: Mapping[str, object] | None = None
 ) -> tuple[Dimension, ...]:
-    """Return the dimensions that `NAME=…` texts name, in their order.
+    """Return the dimensions in `NAME=…` texts, in order.
 
-    `declared`: the parameters of the program; `fixed`: those given with `-p`. Raises RequestError: no dimension, not of
-    the form, a name that is not declared (with the nearest one), given twice or fixed, a value that does not fit.
+    `declared`: the parameters of the program; `fixed`: those set with `-p`. Raises RequestError: no dimension, invalid
+    form, an undeclared name (with the most similar one), a repeated or fixed name, a value that does not fit.
     """
     dimensions: dict[str, Dimension] = {}
     for text in texts:

@@ -1,4 +1,4 @@
-"""Whether a trial that runs is stopped: three rules on curves, pure."""
+"""Decide whether a running trial is stopped: three rules on curves, pure."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -8,37 +8,37 @@ from statistics import fmean, median
 from hackathon.tuning.trials.curves import Curve, Scale, chance, value_at
 
 DELTA = 0.02
-"""A trial is stopped when it becomes better than the best one with less than this probability."""
+"""A trial is stopped when its probability of beating the best one is below this."""
 EARLY_RUNG = 1 / 3
-"""Share of the horizon from which on a trial is compared with trials that still run."""
+"""Share of the horizon from which a trial is compared with running trials."""
 EARLY_OTHERS = 2
-"""Other trials that have to be as far."""
+"""Other trials that must be as far."""
 FAR_BEHIND = 2.0
-"""So many times the largest recent gain of any trial: who lies further behind the best one is stopped."""
+"""Multiple of the largest recent gain of any trial: a trial that is further behind the best one is stopped."""
 LEAST_SEEN = 2
-"""Values of a curve that are waited for."""
+"""Fewest values of a curve for a decision."""
 ETA = 3
-"""Successive halving: one of so many goes on."""
+"""Successive halving: one of so many continues."""
 RUNGS = 2
-"""Successive halving: the rungs lie at horizon ÷ ETA, ÷ ETA², …"""
+"""Successive halving: the rungs are at horizon ÷ ETA, ÷ ETA², …"""
 MEDIAN_OF = 5
-"""The median rule begins when so many trials have finished."""
+"""Finished trials that the median rule needs."""
 
 
 @dataclass(frozen=True)
 class TrialSituation:
-    """What is known when a trial is judged."""
+    """The facts for judging a trial."""
 
     curve: Curve
-    """Of the trial."""
+    """The trial's curve."""
     finished: Sequence[Curve]
-    """Of the trials that reached the horizon."""
+    """Curves of trials that reached the horizon."""
     others: Sequence[Curve]
-    """Of all other trials, also the stopped and the running ones."""
+    """Curves of all other trials, including stopped and running ones."""
     horizon: float
     """The x at which trials are compared."""
     target: float | None
-    """The value at the horizon that it has to beat; None while there is none."""
+    """The value at the horizon that it has to beat; None without one."""
     maximise: bool
     delta: float = DELTA
 
@@ -49,14 +49,14 @@ class StopVerdict:
 
     stop: bool
     probability: float | None = None
-    """Of becoming better than the best one; None where the rule knows none."""
+    """Probability of beating the best one; None for a rule without it."""
 
 
 GO_ON = StopVerdict(False)
 
 
 def predict(now: TrialSituation) -> StopVerdict:
-    """Return whether the predicted curve beats the best trial with less than `delta` probability, or is far behind."""
+    """Stop a trial whose predicted curve beats the best with less than `delta` probability, or that is far behind."""
     if len(now.curve) < LEAST_SEEN:
         return GO_ON
     verdict = GO_ON
@@ -71,10 +71,10 @@ def predict(now: TrialSituation) -> StopVerdict:
 
 
 def _is_far_behind(now: TrialSituation) -> bool:
-    """Return whether a trial on the early rung lies further behind than trials gain in the time they have had.
+    """Return whether a trial on the early rung is further behind than trials gain in as much time.
 
-    The gap to the best trial at the same x is compared with the largest gain of any trial between x ÷ 2 and x. It
-    needs no finished trial: the first ones of a tuning are judged as well.
+    The gap to the best trial at the same x is compared with the largest gain of any trial between x ÷ 2 and x. It needs
+    no finished trial, so the first ones of a tuning are judged as well.
     """
     x = now.curve[-1][0]
     rivals = [curve for curve in now.others if curve and curve[-1][0] >= x and _is_finite(curve)]
@@ -90,7 +90,7 @@ def _is_far_behind(now: TrialSituation) -> bool:
 
 
 def halving(now: TrialSituation) -> StopVerdict:
-    """Return whether a trial is not among the best third at a rung: asynchronous halving (Li et al. 2020)."""
+    """Stop a trial that is not among the best third at a rung: asynchronous halving (Li et al. 2020)."""
     if _is_lost(now):
         return StopVerdict(True)
     if not now.curve:
@@ -113,7 +113,7 @@ def halving(now: TrialSituation) -> StopVerdict:
 
 
 def median_rule(now: TrialSituation) -> StopVerdict:
-    """Return whether the best value so far is worse than the median of what finished trials had on average until then.
+    """Stop a trial whose best value is worse than the median of finished trials' averages until then.
 
     Golovin et al. 2017 (Vizier), 3.2.2.
     """
@@ -128,7 +128,7 @@ def median_rule(now: TrialSituation) -> StopVerdict:
 
 
 def none(now: TrialSituation) -> StopVerdict:
-    """Return that every trial goes on."""
+    """Never stop a trial."""
     return GO_ON
 
 

@@ -1,8 +1,7 @@
-"""The tuner: looks at all trials, ends jobs of those that are done or hopeless, and adds trials where there is room.
+"""The tuner: checks all trials, cancels jobs that are done or hopeless, and adds trials when slots are free.
 
-It keeps nothing that the study's folder does not have: any number of tuners may work on one study, and one that is
-killed is replaced by `--resume`. Who writes a trial's file first owns its number; who reserves it makes its run
-(`hackathon.runs.study`).
+Its only state is the study's folder: any number of tuners may work on one study, and `--resume` replaces a killed one.
+The first to write a trial's file owns its number; the one that reserves it creates its run (`hackathon.runs.study`).
 """
 
 import math
@@ -57,12 +56,12 @@ if TYPE_CHECKING:
 TAG = "tune"
 """Tag of the runs of trials."""
 UNWRITTEN = 60.0
-"""Seconds after which the file of a trial that is still empty counts as left behind."""
+"""Seconds after which an empty trial file counts as abandoned."""
 
 
 @dataclass(frozen=True)
 class Ended:
-    """A trial whose job the tuner has just ended."""
+    """A trial whose job the tuner has just cancelled."""
 
     trial: Trial
     why: str
@@ -76,27 +75,28 @@ class Tuner:
     campaign: Campaign
     plan: TuningPlan
     warm: WarmStart = NOTHING
-    """What was taken of former studies."""
+    """Data imported from earlier studies."""
     _known: dict[str, Progress] = field(default_factory=dict)
-    """Run → what became of it, of those that cannot change any more."""
+    """Run → its state, for runs that cannot change any more."""
     _told: set[str] = field(default_factory=set)
-    """Runs whose jobs were told to end by this process."""
+    """Runs whose jobs this process has cancelled."""
     _judged: dict[str, tuple[int, int]] = field(default_factory=dict)
-    """Run → (values of its curve, finished trials) when it was judged last."""
+    """Run → (values of its curve, finished trials) at its last judgement."""
     used_up: bool = False
-    """Whether there is no further configuration in the space."""
+    """Whether the space has no further configuration."""
     over_budget: bool = False
-    """Whether the tokens do not last for one more trial."""
+    """Whether the tokens do not allow one more trial."""
 
     def look(self, states: Sequence[RunStatus], now: float | None = None) -> list[Trial]:
-        """Return all trials as they are; `states`: of the study's runs."""
+        """Return all trials; `states`: of the study's runs."""
         cluster = self.campaign.sources.cluster
         return trials_of(self.campaign.study, self.plan, states, cluster, now, self._known)
 
     def end_due(self, trials: Sequence[Trial]) -> list[Ended]:
         """End the jobs of trials that are done or hopeless, and return these. Raises HackathonError.
 
-        Why is written down first. A job that was not told to end, for whoever wrote it was killed, is told now.
+        The reason is recorded first. A job with a reason that was not cancelled, because its tuner was killed, is
+        cancelled now.
         """
         moment, ended = time.time(), []
         for trial in trials:
@@ -122,11 +122,11 @@ class Tuner:
         try:
             cancel(run)
         except RequestError:
-            pass  # the job is gone, or not surely this one: its state tells
+            pass  # the job is gone, or perhaps not this one: the run's state decides
         self._told.add(run.id)
 
     def judge(self, trial: Trial, trials: Sequence[Trial]) -> StopVerdict:
-        """Return what the rule of stopping says about a running trial; GO_ON while nothing new is known."""
+        """Return the stopping rule's verdict on a running trial; GO_ON without new data."""
         incumbent = best(trials, self.plan)
         fastest = incumbent.progress.value if incumbent and self.plan.objective.kind == TIME_TO else None
         if fastest is not None and trial.progress.seconds >= fastest and self.plan.stopper != "none":
@@ -141,7 +141,7 @@ class Tuner:
         return RULES[self.plan.stopper](now)
 
     def situation(self, trial: Trial, trials: Sequence[Trial]) -> TrialSituation | None:
-        """Return what is known beside a running trial; None while nothing can be compared."""
+        """Return the facts about a running trial; None while nothing is comparable."""
         objective = self.plan.objective
         finished = [other for other in trials if other.progress.state == FINISHED and other.number != trial.number]
         curves = [with_final(other.progress.curve, other.progress, objective) for other in finished]
@@ -166,16 +166,16 @@ class Tuner:
         return TrialSituation(curve, [*curves, *reaching], rivals, horizon, target, objective.maximise, self.plan.delta)
 
     def add(self, trials: Sequence[Trial]) -> int:
-        """Write as many new trials as there is room for, and return how many. Raises HackathonError.
+        """Write as many new trials as there are free slots, and return their number. Raises HackathonError.
 
-        Who loses the race for a number writes nothing more and looks again first.
+        A tuner that loses the race for a number writes nothing more and reads the trials again.
         """
         study, current = self.campaign.study, list(trials)
         added = 0
         while self._room(current):
             records = study.trials()
             if len(records) > len(current) + sum(not record for record in records.values()):
-                break  # somebody else has added one meanwhile
+                break  # another tuner has added one meanwhile
             if any(not record and self._is_being_written(number) for number, record in records.items()):
                 break
             settings = self.proposal(current)
@@ -195,7 +195,7 @@ class Tuner:
         return added
 
     def proposal(self, trials: Sequence[Trial]) -> dict[str, "Scalar"] | None:
-        """Return the settings of the next trial: while algorithms are compared, of one with the fewest trials."""
+        """Return the settings of the next trial; during a comparison, of an algorithm with the fewest trials."""
         mine = [self._as_known(trial, trials) for trial in trials]
         plan, first = self.plan, list(self.warm.configurations)
         former = [KnownTrial(trial.settings, trial.value, FINISHED) for trial in self.warm.trials]
@@ -265,11 +265,11 @@ class Tuner:
         return KnownTrial(trial.settings, value, done.state)
 
     def submit(self, states: Sequence[RunStatus]) -> "Outcomes":
-        """Submit the trials that have no job yet, and return what became of them."""
+        """Submit the trials without a job, and return the outcomes."""
         return self.campaign.advance(None, states)
 
     def done(self, trials: Sequence[Trial]) -> bool:
-        """Return whether no trial goes on and none will be added."""
+        """Return whether no trial is running and none will be added."""
         if any(trial.place or trial.job_open for trial in trials):
             return False
         most = min(self.plan.trials or MOST_TRIALS, MOST_TRIALS)
@@ -279,7 +279,7 @@ class Tuner:
 def begin(
     planned: "Plan", plan: TuningPlan, *, note: str = "", tags: Sequence[str] = (), warm: WarmStart = NOTHING
 ) -> Tuner:
-    """Return the tuner of a new study whose trials are like the one job of a plan. Raises as `create_study`."""
+    """Return the tuner of a new study whose trials are like the only job of a plan. Raises like `create_study`."""
     request, sources = planned.jobs[0].request, planned.sources
     study = create_study(
         sources.runs.parent,
@@ -299,7 +299,7 @@ def begin(
 
 
 def again(study: Study, project: Path, target: str | None, changes: Mapping[str, Any], foreign: "Foreign") -> Tuner:
-    """Return the tuner of an earlier study, with `changes` of its limits. Raises as `campaign.resume`."""
+    """Return the tuner of an earlier study, with `changes` of its limits. Raises the errors of `campaign.resume`."""
     plan = replace(plan_of(study), **changes)
     options = mapping_of(study.record().get("options"))
     arguments, warm = options_of(mapping_of(options.get("given"))), WarmStart.from_json(options.get("warm"), plan.space)
@@ -312,7 +312,7 @@ def again(study: Study, project: Path, target: str | None, changes: Mapping[str,
 
 
 def sources_for(plan: TuningPlan, sources: "Sources", parameters: Mapping[str, Any]) -> "Sources":
-    """Return the sources of all trials: every parameter that does not vary has the value it had at the beginning."""
+    """Return the sources of all trials: every fixed parameter has its initial value."""
     varied = {dimension.name for dimension in plan.space}
     fixed = {name: str(value) for name, value in parameters.items() if name not in varied}
     return replace(sources, options=replace(sources.options, parameters=fixed))

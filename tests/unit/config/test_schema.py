@@ -20,7 +20,7 @@ def test_schemas_are_json_and_refuse_unknown_keys(name: str) -> None:
 def test_schema_of_a_cluster_says_what_its_keys_mean() -> None:
     schema = json_schema("cluster", dialect_types())
     assert schema["required"] == ["name", "scheduler", "node"]
-    assert "walltime when nobody names one" in schema["properties"]["walltime"]["description"]
+    assert "default walltime" in schema["properties"]["walltime"]["description"]
     assert {"type": "string"} in schema["properties"]["walltime"]["anyOf"]
     assert schema["$defs"]["PbsDialect"]["properties"]["group"]["enum"] == ["group_list", "project", "none"]
     assert schema["$defs"]["SlurmDialect"]["properties"]["group"]["enum"] == ["account", "none"]

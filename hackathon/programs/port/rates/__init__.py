@@ -1,1 +1,1 @@
-"""Printed throughput: rank 0 alone prints, so that it has to tell the samples of all processes."""
+"""Printed throughput: only rank 0 prints, so it must print the samples of all processes."""

@@ -1,4 +1,4 @@
-"""What a program of Accelerate counts: `prepare()` divides the batches of a DataLoader, its data set stays whole."""
+"""What a program of Accelerate counts: `prepare()` divides the batches of a DataLoader, not its data set."""
 
 import re
 
@@ -17,7 +17,7 @@ _DIVIDES = ("split_batches", "dispatch_batches", "dataloader_config")
 
 
 def accelerate_counts(functions: Functions, name: str, prepared: set[str]) -> KnownCounts:
-    """Return what is known of the samples of a program; `prepared`: names that go through `prepare()` of `name`."""
+    """Return the known facts about a program's samples; `prepared`: names that go through `prepare()` of `name`."""
     accelerators = [call for call in functions.calls if functions.imports.full(call.func).endswith("Accelerator")]
     if any(arg.star or argument(call, option) for call in accelerators for arg in call.args for option in _DIVIDES):
         return KnownCounts(collects=_collects)
@@ -34,7 +34,7 @@ def accelerate_counts(functions: Functions, name: str, prepared: set[str]) -> Kn
             loader = dotted(loop.loader)
             if loader is None or scope is not loop.scope:
                 continue
-            if measured == loader:  # before prepare() it counts the batches of all
+            if measured == loader:  # before prepare() it counts the batches of all processes
                 return "mixed" if _is_before_prepare(functions, loop, name, node) else "own"
             if measured == f"{loader}.dataset":
                 return "whole" if shared[loop] else "mixed"
@@ -47,7 +47,7 @@ def accelerate_counts(functions: Functions, name: str, prepared: set[str]) -> Kn
 
 
 def _collects(node: cst.CSTNode) -> str:
-    """Return whether a node is the number of processes, or takes part in a sum over them."""
+    """Return whether a node is the number of processes, or part of a sum over them."""
     if isinstance(node, cst.Attribute) and node.attr.value == "num_processes":
         return "times"
     if isinstance(node, cst.Call):
@@ -58,7 +58,7 @@ def _collects(node: cst.CSTNode) -> str:
 
 
 def _through_prepare(functions: Functions, loop: BatchLoop, name: str) -> list[cst.Call]:
-    """Return the DataLoaders that `prepare()` was given for the one of a loop."""
+    """Return the DataLoaders passed to `prepare()` for the one of a loop."""
     loaders: list[cst.Call] = []
     for value, scope, element in _prepares(functions, loop, name):
         if element < len(value.args) and not any(arg.star for arg in value.args):
@@ -70,7 +70,7 @@ def _through_prepare(functions: Functions, loop: BatchLoop, name: str) -> list[c
 
 
 def _prepares(functions: Functions, loop: BatchLoop, name: str) -> list[tuple[cst.Call, Scope, int]]:
-    """Return the calls of `prepare()` that make what a loop runs over: call, its function, which argument."""
+    """Return the calls of `prepare()` that create a loop's iterable: call, its function, index of the argument."""
     waiting, prepares, visited = [(loop.loader, loop.scope)], [], set()
     while waiting:
         value, scope = waiting.pop()
@@ -91,7 +91,7 @@ def _is_shared(functions: Functions, loop: BatchLoop, name: str, prepared: set[s
 
 
 def _is_before_prepare(functions: Functions, loop: BatchLoop, name: str, node: cst.CSTNode) -> bool:
-    """Return whether a line comes before `prepare()` gives a DataLoader its share, in the same function."""
+    """Return whether a line comes before `prepare()` divides a DataLoader, in the same function."""
     program, loader = functions.program, dotted(loop.loader)
     calls = [
         call

@@ -1,4 +1,4 @@
-"""What a program of Chainer counts: `scatter_dataset` puts a share in the place of the whole data set."""
+"""What a program of Chainer counts: `scatter_dataset` replaces the whole data set with a share."""
 
 import libcst as cst
 
@@ -7,11 +7,11 @@ from hackathon.programs.port.names import argument, calls, dotted, method
 from hackathon.programs.port.rates.counting import KnownCounts, Loop, home
 
 Scattered = dict[tuple[str, Scope], tuple[int, bool]]
-"""A name and its function → the line before which it becomes a share, and whether a training runs over it."""
+"""A name and its function → the line at which it becomes a share, and whether a training uses it."""
 
 
 def chainer_counts(functions: Functions, iterators: list[cst.Call], scattered: Scattered) -> KnownCounts:
-    """Return what is known of the samples of a program; `iterators`: those of the training."""
+    """Return the known facts about a program's samples; `iterators`: those of the training."""
     updates = [call for call in functions.calls if method(call) == "update" and _is_optimizer(functions, call)]
     functions.train_by([*dict.fromkeys([*functions.backwards, *updates])])
 
@@ -23,7 +23,7 @@ def chainer_counts(functions: Functions, iterators: list[cst.Call], scattered: S
             if not trains:
                 return "other"
             if scope is not home_scope:
-                return "mixed"  # whether it is the share already depends on who calls this function, and when
+                return "mixed"  # whether it is already the share depends on the callers of this function
             return "own" if functions.program.line(node) >= line else "whole"
         return ""
 
@@ -36,7 +36,7 @@ def chainer_counts(functions: Functions, iterators: list[cst.Call], scattered: S
 
 
 def _is_optimizer(functions: Functions, call: cst.Call) -> bool:
-    """Return whether a method is that of an optimizer of Chainer."""
+    """Return whether the object of a method is an optimizer of Chainer."""
     receiver = call.func.value if isinstance(call.func, cst.Attribute) else None
     if receiver is None or dotted(receiver) is None:
         return False
@@ -49,7 +49,7 @@ def _is_optimizer(functions: Functions, call: cst.Call) -> bool:
 
 
 def _loops(functions: Functions) -> list[Loop]:
-    """Return the innermost loops that make steps of a training."""
+    """Return the innermost loops with training steps."""
     program = functions.program
     loops: list[Loop] = []
     for loop in program.walk(program.module):

@@ -1,4 +1,4 @@
-"""What the count of a printed rate counts: the samples of one process, those of all, or those of an evaluation."""
+"""Determine what a printed rate counts: the samples of one process, of all, or of an evaluation."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -10,36 +10,38 @@ from hackathon.programs.port.names import dotted
 
 _ROUNDED = {"round", "int", "float"}
 _VALUES = 2000
-"""Values that the names of a line may have: names can lead to each other in any number of ways."""
+"""Values that the names of a line may have: names can refer to each other in any number of ways."""
 Loop = cst.For | cst.While
 Home = cst.CSTNode | None
-"""Where a name lives: a function, a class for attributes of `self`, None for the module."""
+"""The scope of a name: a function, a class for attributes of `self`, None for the module."""
 
 
 @dataclass(frozen=True)
 class KnownCounts:
-    """What a port knows of the samples that a program counts."""
+    """What a port knows about the samples that a program counts."""
 
     loops: tuple[Loop, ...] = ()
-    """The loops over batches that train: what they count themselves are the samples of one process."""
+    """The training loops over batches: their own counts are samples of one process."""
     sizes: frozenset[str] = frozenset()
     """Expressions for the samples of one process in one batch."""
     length: Callable[[str, Scope, cst.CSTNode], str] = lambda name, scope, node: ""
-    """What the length of something counts, by its name, the function and the place: `own`, `whole`, `other`, `mixed`;
-    "" where it is not known."""
+    """Returns what a length counts, by name, function and node: `own`, `whole`, `other`, `mixed`; "" if unknown."""
     collects: Callable[[cst.CSTNode], str] = lambda node: ""
-    """Whether a node is the number of processes (`times`), or its value comes from all of them (`collected`)."""
+    """Returns whether a node is the number of processes (`times`) or a value from all of them (`collected`)."""
 
 
 class Counting:
-    """What a count counts: the samples of one process (`own`), those of all (`whole`), those of a loop that does not
-    train (`other`), a sum over the processes (`collected`), or of several kinds (`mixed`)."""
+    """Determines what a count counts.
+
+    The samples of one process (`own`), those of all (`whole`), those of a loop without training (`other`), a sum over
+    the processes (`collected`), or several of these (`mixed`).
+    """
 
     def __init__(self, functions: Functions, counts: KnownCounts) -> None:
         self.functions = functions
         self.counts = counts
         self.kept: set[cst.Call] = set()
-        """The calls of `len` that tell the samples of all."""
+        """The calls of `len` that count the samples of all processes."""
         self._left = 0
         program = functions.program
         self._trains = {
@@ -52,10 +54,10 @@ class Counting:
         }
         self._bound = [_Bound(self, loop) for loop in counts.loops]
         self._elsewhere = set(self._added()) if counts.loops else set()
-        """Names, with their functions, that loops add to which do not train; none where it is not known which do."""
+        """Names, with their functions, that loops without training increase; empty when those loops are unknown."""
 
     def of_printed(self, value: cst.BaseExpression, scope: Scope) -> set[str]:
-        """Return what a printed rate counts; nothing where that is not known."""
+        """Return what a printed rate counts; empty when unknown."""
         self._left, self.kept = _VALUES, set()
         kinds = self._of_rate(value, scope, DEPTH)
         if "times" in kinds and kinds <= {"times", "own"}:
@@ -68,7 +70,7 @@ class Counting:
             return set().union(*parts) if all(parts) else set()
         counts, divisors = _factors(value)
         if any(self.collected(divisor) for divisor in divisors):
-            return {"mixed"}  # a mean of the processes, or whatever its author means
+            return {"mixed"}  # a mean over the processes, or something else
         if divisors:
             return set().union(*(self._of_count(count, scope, DEPTH) for count in counts))
         factors = [factor for factor in counts if self.counts.collects(factor) != "times"]
@@ -81,7 +83,7 @@ class Counting:
             return kinds | more if more else set()
         for before, origin_scope in self._given(factor, scope) if depth > 0 else ():
             if _literal(before):
-                continue  # what it is before the first step
+                continue  # its value before the first step
             part = self._of_rate(before, origin_scope, depth - 1)
             if not part:
                 return set()
@@ -89,7 +91,7 @@ class Counting:
         return kinds
 
     def _of_count(self, value: cst.BaseExpression, scope: Scope, depth: int) -> set[str]:
-        """Return what an expression counts: by the names in it, and by what they were assigned."""
+        """Return what an expression counts, by its names and their values."""
         program = self.functions.program
         kinds: set[str] = set()
         inside: set[cst.CSTNode] = set()  # parts that are judged already
@@ -124,7 +126,7 @@ class Counting:
         return kinds
 
     def _is_factor(self, node: cst.CSTNode, top: cst.CSTNode) -> bool:
-        """Return whether a part of an expression is a factor of it, above the line."""
+        """Return whether a part of an expression is a factor of it, in the numerator."""
         while node is not top:
             parent = self.functions.program.parents[node]
             multiplied = isinstance(parent, cst.BinaryOperation) and isinstance(parent.operator, cst.Multiply)
@@ -137,7 +139,7 @@ class Counting:
         return True
 
     def _of_bound(self, name: str, scope: Scope) -> str:
-        """Return what a name counts that gets its value in a loop that trains, "" for other names."""
+        """Return what a name counts that gets its value in a training loop, "" for other names."""
         kinds = {kind for bound in self._bound if bound.scope is scope for kind in bound.kinds(name)}
         if not kinds:
             return ""
@@ -156,12 +158,12 @@ class Counting:
         if kinds or bound:
             return kinds or {bound}
         for origin, origin_scope in self._given(value, scope) if depth > 0 else ():
-            # how long something is that a call made, its arguments do not tell
+            # the arguments of a call do not determine the length of its result
             kinds |= {"mixed"} if isinstance(origin, cst.Call) else self._of_count(origin, origin_scope, depth - 1)
         return kinds
 
     def _told_length(self, source: str, scope: Scope, node: cst.CSTNode, depth: int) -> set[str]:
-        """Return what a length counts by the name of what is measured, also as a parameter."""
+        """Return what a length counts, by the name of the measured object, also as a parameter."""
         kind = self.counts.length(source, scope, node)
         if kind or depth <= 0:
             return {kind} if kind else set()
@@ -181,7 +183,7 @@ class Counting:
         return any(outer in self.counts.loops for outer in self.functions.program.above(node))
 
     def _given(self, value: cst.BaseExpression, scope: Scope) -> Iterator[tuple[cst.BaseExpression, Scope]]:
-        """Yield what a name was assigned, or what a function of this program returns."""
+        """Yield the values of a name, or the return values of a function of this program."""
         function = self.functions.target(value) if isinstance(value, cst.Call) else None
         source = dotted(value) if function is None else function
         if source is not None:
@@ -211,11 +213,11 @@ class Counting:
                 yield name, self.functions.scope(addition)
 
     def trains(self, loop: Loop) -> bool:
-        """Return whether a loop makes steps of a training."""
+        """Return whether a loop makes training steps."""
         return self._trains[loop]
 
     def collected(self, value: cst.CSTNode) -> bool:
-        """Return whether a value comes from all processes, also by a function of this program."""
+        """Return whether a value comes from all processes, also through a function of this program."""
         return any(
             self.counts.collects(node)
             or (isinstance(node, cst.Call) and self.functions.target(node) in self._collecting)
@@ -246,7 +248,7 @@ class _Bound:
         self._collect(counting, assigned)
 
     def _collect(self, counting: Counting, assigned: list[tuple[list[str], cst.BaseExpression]]) -> None:
-        """Find the names that all processes have a part in, by what they are given, again and again."""
+        """Find the names that depend on all processes, by their values, until nothing changes."""
         program = counting.functions.program
         waiting = [name for names, value in assigned if counting.collected(value) for name in names]
         uses: dict[str, list[str]] = {}
@@ -260,7 +262,7 @@ class _Bound:
                 waiting += uses.get(name, [])
 
     def kinds(self, name: str) -> Iterable[str]:
-        """Return what a name counts, by itself or by what it is an attribute of: `x.size` and `x`."""
+        """Return what a name counts, by itself or by its object: `x.size` and `x`."""
         while name:
             if name in self._kinds:
                 return self._kinds[name]
@@ -269,7 +271,7 @@ class _Bound:
 
 
 def home(functions: Functions, name: str, scope: Scope) -> Home:
-    """Return where a name lives that is seen in a function."""
+    """Return the scope of a name that is visible in a function."""
     if name.startswith("self."):
         return functions.owner(scope)
     first = name.partition(".")[0]
@@ -293,7 +295,7 @@ def _names(target: cst.BaseExpression) -> Iterator[str]:
 
 
 def _factors(value: cst.BaseExpression) -> tuple[list[cst.BaseExpression], list[cst.BaseExpression]]:
-    """Return the factors of a product above the line, and those below it."""
+    """Return the factors of a product in the numerator, and those in the denominator."""
     if isinstance(value, cst.Call) and dotted(value.func) in _ROUNDED and value.args:
         return _factors(value.args[0].value)
     if isinstance(value, cst.BinaryOperation) and isinstance(value.operator, cst.Multiply):

@@ -1,4 +1,4 @@
-"""What a program of Keras counts: its arrays stay whole, what a loop with a tape sees is the share of one process."""
+"""What a program of Keras counts: its arrays stay whole, a loop with a tape sees the share of one process."""
 
 from collections.abc import Iterable, Iterator
 
@@ -15,10 +15,10 @@ _TESTS = ("evaluate", "predict")
 
 
 def keras_counts(keras: KerasProgram, loops: dict[cst.For, bool]) -> KnownCounts:
-    """Return what is known of the samples of a program.
+    """Return the known facts about a program's samples.
 
-    `loops`: those over batches that train, and whether each process has its share there. With `fit` there is none: how
-    many batches it makes is not written in the program, only how long its arrays are.
+    `loops`: the training loops over batches, and whether each process has its share there. With `fit` there are none:
+    the program shows only the length of its arrays, not its number of batches.
     """
     functions = keras.functions
     trained = {call for loop in loops for call in _slices(keras, iterated(loop), functions.scope(loop))}
@@ -29,7 +29,7 @@ def keras_counts(keras: KerasProgram, loops: dict[cst.For, bool]) -> KnownCounts
                 arg.value for call in _slices(keras, x.value, functions.scope(call)) for arg in call.args[:1]
             ]
             trained_arrays |= _arrays(functions, arrays)
-    # a loop over data that are not known may run over any of them
+    # a loop over unknown data may run over any of them
     complete = all(loops.values()) and bool(loops or not keras.tapes)
     other = _tested(keras, trained) - trained_arrays if complete else set()
 
@@ -50,12 +50,12 @@ def keras_counts(keras: KerasProgram, loops: dict[cst.For, bool]) -> KnownCounts
 
 
 def _slices(keras: KerasProgram, value: cst.BaseExpression, scope: Scope) -> list[cst.Call]:
-    """Return the calls of `from_tensor_slices` that a data set begins with."""
+    """Return the `from_tensor_slices` calls that a data set starts from."""
     return [base for base, _ in keras.bases(value, scope) if isinstance(base, cst.Call) and keras.is_slices(base)]
 
 
 def _tested(keras: KerasProgram, trained: set[cst.Call]) -> _Names:
-    """Return the names of arrays that the program evaluates or predicts, or makes another data set of."""
+    """Return the names of arrays that the program evaluates, predicts or puts into another data set."""
     functions = keras.functions
     slices = [call for call in functions.calls if keras.is_slices(call) and call not in trained]
     tests = [call for call in functions.calls if method(call) in _TESTS]
@@ -63,7 +63,7 @@ def _tested(keras: KerasProgram, trained: set[cst.Call]) -> _Names:
 
 
 def _arrays(functions: Functions, values: Iterable[cst.BaseExpression]) -> _Names:
-    """Return the names in what is given, `x` and `y` in `(x, y)`, and where they live."""
+    """Return the names in the arguments, `x` and `y` in `(x, y)`, and their scopes."""
     return {
         (name, home(functions, name, functions.scope(part)))
         for value in values

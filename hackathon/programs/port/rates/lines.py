@@ -1,4 +1,4 @@
-"""Printed lines as the reader of logs sees them: which value is a throughput, whose, and where `(total)` can stand."""
+"""Printed lines as the log reader sees them: which value is a throughput, whose, and where `(total)` fits."""
 
 import re
 from collections.abc import Iterator
@@ -11,20 +11,20 @@ from hackathon.programs.port.edits import Edits
 from hackathon.programs.port.rates.templates import OTHER, Piece, Text, Untold, Written, raw
 
 _SHOWN = "4321.5"
-"""What stands for the number that is looked at."""
+"""Replaces the number in question."""
 _FACTORS = (1.0, 1e3, 1e6)
 _LETTERS, _WORDS = 2000, 8
-"""Letters of a line; words beside a value that may be its unit. A line with more is left as it is."""
+"""Characters of a line; words next to a value that may be its unit. Longer lines stay unchanged."""
 _RATES = ("samples_per_s", "tokens_per_s")
 
 
 def scope_of(pieces: list[Piece], index: int) -> str | None:
-    """Return whose rate the reader of logs takes a value for: `EACH`, `ALL`, "" (not said); None: it is no rate."""
+    """Return whose rate the log reader sees in a value: `EACH`, `ALL`, "" (not stated); None: not a rate."""
     return _read(_line(pieces, index, {}))
 
 
 def _line(pieces: list[Piece], index: int, texts: dict[int, str]) -> str:
-    """Return a line with one value of interest; `texts`: other letters for some of its parts."""
+    """Return a line with one value in question; `texts`: replacements for some of its parts."""
     parts = []
     for number, piece in enumerate(pieces):
         if isinstance(piece, Text):
@@ -47,7 +47,7 @@ def _read(line: str) -> str | None:
 
 
 def said_total(pieces: list[Piece], index: int) -> tuple[Text, int, str] | None:
-    """Return where and how to say beside the unit that a rate is that of all, so that the reader of logs knows it."""
+    """Return where and how to mark a rate as the total next to its unit, so that the log reader recognises it."""
     for number, at, more in (*_behind(pieces, index), *_ahead(pieces, index)):
         text = pieces[number]
         assert isinstance(text, Text)
@@ -58,7 +58,7 @@ def said_total(pieces: list[Piece], index: int) -> tuple[Text, int, str] | None:
 
 
 def _behind(pieces: list[Piece], index: int) -> Iterator[tuple[int, int, str]]:
-    """Yield the ends of words behind a value, the nearest first."""
+    """Yield the ends of words after a value, the nearest first."""
     for number in range(index + 1, len(pieces)):
         text = pieces[number]
         if isinstance(text, cst.BaseExpression | Untold):
@@ -69,7 +69,7 @@ def _behind(pieces: list[Piece], index: int) -> Iterator[tuple[int, int, str]]:
 
 
 def _ahead(pieces: list[Piece], index: int) -> Iterator[tuple[int, int, str]]:
-    """Yield the beginnings of words before a value, the nearest first."""
+    """Yield the starts of words before a value, the nearest first."""
     for number in range(index - 1, -1, -1):
         text = pieces[number]
         if isinstance(text, cst.BaseExpression | Untold):
@@ -80,7 +80,7 @@ def _ahead(pieces: list[Piece], index: int) -> Iterator[tuple[int, int, str]]:
 
 
 def insert(edits: Edits, node: Written, insertions: list[tuple[int, str]]) -> None:
-    """Put words into a string of the program."""
+    """Insert words into a string of the program."""
     letters = raw(node)
     for at, more in sorted(insertions, reverse=True):
         letters = letters[:at] + more + letters[at:]

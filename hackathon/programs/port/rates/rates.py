@@ -1,4 +1,4 @@
-"""The throughput that a ported program prints becomes that of all processes."""
+"""Turn a ported program's printed throughput into that of all processes."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,24 +15,24 @@ from hackathon.programs.port.rates.lines import insert, said_total, scope_of
 from hackathon.programs.port.rates.templates import Piece, Untold, Written, printed
 
 _PIECES = 100
-"""Parts of a printed line. A line with more is left as it is."""
+"""Parts of a printed line; longer lines stay unchanged."""
 
 
 @dataclass(frozen=True)
 class PortedProcesses:
-    """How a ported program names the number of its processes."""
+    """How a ported program names its number of processes."""
 
     size: str
     sees: Callable[[cst.CSTNode], bool] = lambda node: True
-    """Whether a line knows that name."""
+    """Whether a line sees that name."""
     prints: str = ""
     """A function of the framework that prints in one process, besides `print`."""
 
 
 def whole_rates(edits: Edits, functions: Functions, counts: KnownCounts, processes: PortedProcesses) -> set[cst.Call]:
-    """Let a printed throughput tell the samples of all processes, and say so; ask where it is not known what it counts.
+    """Make printed throughputs those of all processes, and mark them; ask if the count is unclear.
 
-    Return the calls of `len` that count the samples of all processes, as they did before.
+    Return the calls of `len` that count the samples of all processes, as before.
     """
     unchanged: set[cst.Call] = set()
     counting = Counting(functions, counts)
@@ -48,7 +48,7 @@ def whole_rates(edits: Edits, functions: Functions, counts: KnownCounts, process
                 continue
             kinds = counting.of_printed(piece, functions.scope(call)) if not isinstance(piece, Untold) else set()
             if kinds == {"other"} or (kinds == {"collected"} and scope == ALL):
-                continue  # of an evaluation, where each process sees all its data; or the sum of all processes already
+                continue  # an evaluation, in which each process sees all data; or already the sum of all processes
             own = kinds == {"own"} and processes.sees(call) and _alone(pieces, index)
             if not own and kinds != {"whole"}:
                 edits.ask(call, "ask-throughput", world=processes.size)
@@ -70,7 +70,7 @@ def whole_rates(edits: Edits, functions: Functions, counts: KnownCounts, process
 
 
 def _alone(pieces: list[Piece], index: int) -> bool:
-    """Return whether a value stands at one place of a line: `"{0} samples/s, {0} of 9"` has one value at two."""
+    """Return whether a value appears once in a line: `"{0} samples/s, {0} of 9"` prints one value twice."""
     return sum(piece is pieces[index] for piece in pieces) == 1
 
 

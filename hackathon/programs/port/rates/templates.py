@@ -1,4 +1,4 @@
-"""The parts of a line that a program prints: its texts, its values, and which value stands at which place."""
+"""The parts of a printed line: its texts, its values, and their positions."""
 
 import re
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ import libcst as cst
 from hackathon.programs.port.names import dotted
 
 OTHER = "7"
-"""What stands for a value of a line that is not looked at."""
+"""Replaces a value of a line that is not in question."""
 Written = cst.SimpleString | cst.FormattedStringText
 _PERCENT = re.compile(
     r"%(?:%|(?:\((?P<field>[^()]*)\))?[-+ #0]*(?P<width>\*|[0-9]*)(?:\.(?P<precision>\*|[0-9]*))?[hlL]?[a-zA-Z])"
@@ -23,7 +23,7 @@ _HIDDEN = re.compile(r"\\N\{[^}]*\}|\\.", re.DOTALL)
 
 @dataclass(frozen=True)
 class Text:
-    """A part of a string of the program, as it is written there."""
+    """A part of a string of the program, as written there."""
 
     node: Written
     start: int
@@ -31,17 +31,17 @@ class Text:
 
     @property
     def shown(self) -> str:
-        """Its letters; those behind a backslash are blanks, which keeps the places."""
+        """Its characters; escaped ones become spaces, which keeps the positions."""
         return _shown(self.node)[self.start : self.end]
 
 
 @dataclass(frozen=True)
 class Untold:
-    """A place whose value is not written in the line: that of `*values`, of an attribute, of a width and a number."""
+    """A position whose value is not written in the line: of `*values`, of an attribute, of a width and a number."""
 
 
 Piece = Text | cst.BaseExpression | Untold | str
-"""A printed line consists of texts, of values, and of blanks between them."""
+"""A printed line consists of texts, of values, and of spaces between them."""
 
 
 def printed(call: cst.Call) -> Iterator[Piece]:
@@ -53,7 +53,7 @@ def printed(call: cst.Call) -> Iterator[Piece]:
 
 
 def raw(node: Written) -> str:
-    """Return the letters of a string between its quotes, as they are written."""
+    """Return the characters of a string between its quotes, as written."""
     return node.raw_value if isinstance(node, cst.SimpleString) else node.value
 
 
@@ -94,7 +94,7 @@ def _pieces(value: cst.BaseExpression) -> Iterator[Piece]:
 def _of_percent(
     right: cst.BaseExpression,
 ) -> tuple[list[cst.BaseExpression | None], dict[str, cst.BaseExpression], bool]:
-    """Return the values of `"…" % right`: those in their order, those by name, and whether these are all."""
+    """Return the values of `"…" % right`: positional ones, named ones, and whether these are all."""
     if isinstance(right, cst.Tuple):
         stars = any(isinstance(element, cst.StarredElement) for element in right.elements)
         return (
@@ -109,24 +109,24 @@ def _of_percent(
             if isinstance(element, cst.DictElement) and isinstance(element.key, cst.SimpleString)
         }
         return [], named, len(named) == len(right.elements)
-    # a name may stand for one value, or for a tuple or dictionary of several
+    # a name may be one value, or a tuple or dictionary of several
     return [right], {}, not isinstance(right, cst.Name | cst.Attribute | cst.Call | cst.Subscript)
 
 
 class _Values:
-    """The values that a template gets, which its places take by order, number or name."""
+    """The values of a template, which its fields select by order, number or name."""
 
     def __init__(
         self, plain: list[cst.BaseExpression | None], named: dict[str, cst.BaseExpression], complete: bool
     ) -> None:
         stars = plain.index(None) if None in plain else len(plain)
-        self._plain = [value for value in plain[:stars] if value is not None]  # behind `*values` no number is known
+        self._plain = [value for value in plain[:stars] if value is not None]  # after `*values` positions are unknown
         self._named = named
         self._complete = complete
         self._next = 0
 
     def take(self, field: str) -> Piece | None:
-        """Return the value of a place, `Untold` where it is not written; None: there is none."""
+        """Return the value of a field, `Untold` when it is not written in the line; None without one."""
         match = _FIELD.fullmatch(field)
         if match is None:
             return None
@@ -142,7 +142,7 @@ class _Values:
         return Untold() if match["part"] else value
 
     def named(self, name: str) -> Piece | None:
-        """Return the value of a name, `Untold` where it is not written; None: there is none."""
+        """Return the value of a name, `Untold` when it is not written in the line; None without one."""
         return self._named.get(name) or (None if self._complete else Untold())
 
 
@@ -153,7 +153,7 @@ def _filled(
     named: dict[str, cst.BaseExpression],
     complete: bool,
 ) -> list[Piece]:
-    """Return the parts of a template with its values at their places; [] where they do not go together.
+    """Return the parts of a template with its values inserted; [] when they do not match.
 
     `complete`: whether all its values are known.
     """
@@ -175,7 +175,7 @@ def _filled(
         assert isinstance(text, Text)
         start = 0
         for match in pattern.finditer(text.shown):
-            if match[0] in ("%%", "{{", "}}"):  # one sign, written twice
+            if match[0] in ("%%", "{{", "}}"):  # one character, written twice
                 pieces.append(Text(text.node, start, match.end() - 1))
                 start = match.end()
                 continue

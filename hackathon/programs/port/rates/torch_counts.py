@@ -9,11 +9,11 @@ from hackathon.programs.port.rates.counting import Home, KnownCounts, home
 
 
 def torch_counts(functions: Functions, loops: list[BatchLoop]) -> KnownCounts:
-    """Return what is known of the samples of a program that is ported to DistributedDataParallel."""
+    """Return the known facts about the samples of a program ported to DistributedDataParallel."""
     mine = [source for loop in loops for source in loop.sources]
     datasets = dataset_names(functions, mine)
     remaining = [call for call in functions.calls if is_loader(functions, call) and call not in mine]
-    # a loop over data that are not known may run over any DataLoader
+    # a loop over unknown data may run over any DataLoader
     other = dataset_names(functions, remaining) - datasets if all(loop.sources for loop in loops) else set()
 
     def length(measured: str, scope: Scope, _node: cst.CSTNode) -> str:
@@ -28,7 +28,7 @@ def torch_counts(functions: Functions, loops: list[BatchLoop]) -> KnownCounts:
 
 
 def dataset_names(functions: Functions, loaders: list[cst.Call]) -> set[tuple[str, Home]]:
-    """Return the names of the data sets of DataLoaders, and where they live."""
+    """Return the names of the DataLoaders' data sets, and their scopes."""
     return {
         (name, home(functions, name, functions.scope(loader)))
         for loader in loaders
@@ -37,6 +37,6 @@ def dataset_names(functions: Functions, loaders: list[cst.Call]) -> set[tuple[st
 
 
 def batch_sizes(functions: Functions, loaders: list[cst.Call]) -> frozenset[str]:
-    """Return the expressions for the batch size of DataLoaders."""
+    """Return the expressions for the batch sizes of DataLoaders."""
     sizes = (argument(loader, "batch_size", 1) for loader in loaders)
     return frozenset(functions.program.text(size.value) for size in sizes if size is not None)
