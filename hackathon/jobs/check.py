@@ -240,7 +240,7 @@ def _header_violations(request: Request, cluster: Cluster) -> list[Violation]:
         violations.append(_violation("group_missing", cluster=cluster.name))
     try:
         dialect.directives(header(request))
-    except RequestError as error:  # the scheduler cannot be asked for this
+    except RequestError as error:  # the scheduler has no option for this
         violations.append(Violation(error.id.partition(".")[2], str(error)))
     if request.nodes > 1 and cluster.starter == "local":
         key = "one_node" if dialect.this_machine else "several_nodes"
@@ -281,7 +281,7 @@ def _place_violations(runs: Path, request: Request, cluster: Cluster) -> list[Vi
     if not cluster.visible_from_nodes:
         return []
     if not any(os.path.isdir(folder) for folder in cluster.visible_from_nodes):  # noqa: PTH112
-        return []  # we are not on that machine: nothing here says anything about it
+        return []  # this is another machine, whose folders prove nothing
     real = os.path.realpath(runs)
     for folder in cluster.visible_from_nodes:
         if os.path.commonpath([real, os.path.realpath(folder)]) == os.path.realpath(folder):
@@ -307,7 +307,7 @@ def nearest(request: Request, cluster: Cluster, groups: Sequence["NodeGroup"] = 
     queues = _queues_with_nodes(request, cluster, groups)
     for name, queue in queues.items():
         if queue == Queue(note=queue.note) and name != request.queue in queues:
-            continue  # nothing is known of it that would make it better than the queue asked for
+            continue  # without known limits it is not better than the requested queue
         # a queue may allow smaller jobs a longer walltime
         for most in (request.nodes, *(step.from_nodes - 1 for step in queue.larger)):
             nodes = max(min(request.nodes, most, queue.nodes or most), queue.min_nodes)

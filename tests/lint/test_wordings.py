@@ -72,7 +72,6 @@ SOURCE = ENGLISH | {
 }
 """For docstrings and comments; the messages have some of these in another sense."""
 UNREAD = [
-    "jobs",
     "parallel",
 ]
 """Packages whose docstrings and comments still have such phrases."""
