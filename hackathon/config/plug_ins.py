@@ -1,12 +1,12 @@
-"""What installed packages add to the toolkit: entry points in the environment of the Python that it runs in.
+"""Find what installed packages add to the toolkit: entry points in the environment of its own Python.
 
-Each kind has a group of entry points, `hackathon.<kind>`. A command and a scheduler are objects that are imported when
-they are used. Recipes, clusters, rules and templates are files in a package: `name = "package.folder"` says in which
-folder, and nothing of the package is imported.
+Each kind has a group of entry points, `hackathon.<kind>`. A command or a scheduler is an object; it is imported when it
+is used. Recipes, clusters, rules and templates are files in a package: `name = "package.folder"` names their folder,
+and the package is not imported.
 
-Whoever knows a name does not ask here: to import `importlib.metadata` and to read the entry points of all packages
-takes as long as a third of a start. The list is kept in the user's cache until a folder changes in which Python looks
-for packages. Such a package is trusted as the toolkit itself is: Python would run it.
+Code that already has the file does not look here: importing `importlib.metadata` and reading the entry points of all
+packages takes a third of the start-up time. So the list is cached for the user until one of the folders in which Python
+looks for packages changes. An installed package is as trusted as the toolkit itself: Python would run it anyway.
 """
 
 import os
@@ -21,12 +21,12 @@ from hackathon.text.messages import message
 from hackathon.text.paths import user_cache
 
 FILES = {"recipes": "{name}/recipe.yaml", "clusters": "{name}.yaml", "rules": "{name}.yaml", "templates": "."}
-"""Kind of files → where they lie in the folder that an entry point names."""
+"""Kind of files → their path in the folder that an entry point names."""
 KINDS = ("commands", *FILES, "schedulers")
 _HEAD = "plug-ins 1"
 _SETTLED = 3.0
-"""Seconds for which a folder has not changed when the list is kept: an installer may be at work, and its next change
-can have the same time."""
+"""The list is cached only if no folder changed for so many seconds: an installer may still be running, and its next
+change can have the same timestamp."""
 
 _Marks = tuple[tuple[str, int], ...]
 """Folders in which Python looks for packages, and when each changed."""
@@ -38,19 +38,19 @@ class PlugIn(NamedTuple):
     kind: str
     name: str
     target: str
-    """`module:object`, or for files the folder as `package.folder`."""
+    """`module:object`; for files the folder as `package.folder`."""
     distribution: str
     """Name of the installed package, as pip shows it."""
     version: str
 
     @property
     def package(self) -> str:
-        """The package with its version, for people and records."""
+        """The package with its version, for messages and records."""
         return f"{self.distribution} {self.version}"
 
 
 _latest: tuple[_Marks, bool, list[PlugIn]] | None = None
-"""The last answer of this process: for which state of the folders, and whether the packages themselves were read."""
+"""The last result of this process: the state of the folders, whether the packages were read, and the plug-ins."""
 
 
 def installed(*, refresh: bool = False) -> list[PlugIn]:
@@ -69,12 +69,12 @@ def installed(*, refresh: bool = False) -> list[PlugIn]:
 
 
 def of_kind(kind: str) -> list[PlugIn]:
-    """Return the plug-ins of a kind by name; two packages may bring the same name."""
+    """Return the plug-ins of a kind by name; two packages may have the same name."""
     return [plug_in for plug_in in installed() if plug_in.kind == kind]
 
 
 def find(kind: str, name: str) -> PlugIn | None:
-    """Return the plug-in of that name, None without one. Raises RequestError when two packages bring it."""
+    """Return the plug-in of that name, or None. Raises RequestError if two packages have it."""
     matches: list[PlugIn] = []
     for refresh in (False, True):
         matches = matches or [
@@ -101,7 +101,7 @@ def load(plug_in: PlugIn) -> Any:
 
 
 def file_of(plug_in: PlugIn) -> Path:
-    """Return the file of a recipe, cluster or rules, the folder of templates. Raises RequestError as `broken` says."""
+    """Return the file of a recipe, cluster or rules, or the folder of templates. Raises the error of `broken`."""
     if not plug_in.name or set(plug_in.name) & set("/\0") or plug_in.name.startswith("."):
         raise broken(plug_in, message("plug_ins.bad_name"))
     folder = _folder_of(plug_in)
@@ -112,7 +112,7 @@ def file_of(plug_in: PlugIn) -> Path:
 
 
 def owner(path: Path) -> PlugIn | None:
-    """Return the plug-in that brings a file, None for any other file."""
+    """Return the plug-in that contains a file, or None."""
     for plug_in in installed() if ".." not in path.parts else ():
         if plug_in.kind in FILES:
             with suppress(RequestError):
@@ -123,7 +123,7 @@ def owner(path: Path) -> PlugIn | None:
 
 
 def broken(plug_in: PlugIn, reason: object) -> RequestError:
-    """Return the error that names the package, the entry point, the reason and what to do."""
+    """Return the error with the package, the entry point, the reason and the remedy."""
     if isinstance(reason, BaseException):
         reason = f"{type(reason).__name__}: {reason}"
     text = " ".join(str(reason).split())
@@ -157,7 +157,7 @@ def _folder_of(plug_in: PlugIn) -> Path:
 
 
 def _marks() -> _Marks:
-    """Return the folders in which packages lie, and when each changed.
+    """Return the folders in which Python looks for packages, and when each changed.
 
     The current folder does not count: `python -m hackathon` puts it first, whoever owns it.
     """
@@ -196,7 +196,7 @@ def _word(text: object) -> str:
 
 
 def _recall(marks: _Marks) -> list[PlugIn] | None:
-    """Return the list that was kept for this state of the folders, None without one."""
+    """Return the cached list for this state of the folders, or None."""
     try:
         with open(_kept_in(), encoding="utf-8", errors="surrogateescape") as stream:  # noqa: PTH123
             head, _, text = stream.read().partition("\n\n")
@@ -209,7 +209,7 @@ def _recall(marks: _Marks) -> list[PlugIn] | None:
 
 
 def _keep(marks: _Marks, plug_ins: list[PlugIn]) -> None:
-    """Keep a list; does nothing when that cannot be done, or when a folder changed a moment ago."""
+    """Cache a list; do nothing if that fails, or if a folder changed a moment ago."""
     import time
 
     from hackathon.text.files import write_whole
@@ -225,7 +225,7 @@ def _keep(marks: _Marks, plug_ins: list[PlugIn]) -> None:
 
 
 def _kept_in() -> str:
-    """Return the file of the list. Each environment has its own, so that two of them do not take turns in one."""
+    """Return the path of the cached list; each environment has its own, so that two do not overwrite each other's."""
     from zlib import crc32
 
     return f"{user_cache()}/plug-ins-{crc32(os.fsencode(sys.prefix)):08x}"

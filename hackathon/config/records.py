@@ -1,4 +1,4 @@
-"""Make configuration records of plain values, and say where these do not fit: the one check of every file's form."""
+"""Create configuration records from plain values and report each value that does not fit: the check of all files."""
 
 import functools
 import sys
@@ -35,20 +35,20 @@ def below(hint: Any, key: str | int) -> Any | None:
 
 @dataclass(frozen=True)
 class Mismatch:
-    """A place of a file where something else stands than the record's type has."""
+    """A value in a file that does not fit the record's type."""
 
     path: KeyPath
     rule: Literal["missing", "unknown", "key", "kind", "small", "not_finite", "not_utf8", "walltime", "size"]
-    """`key`: the place's own name is none of those that may stand there. `kind`: the value is of no type of `hint`."""
+    """`key`: the key is not one of the allowed ones. `kind`: the value has none of the types in `hint`."""
     value: Any = None
     hint: Any = None
-    """The type that the place has; with `small`, the bound."""
+    """The expected type; for `small`, the lower bound."""
 
 
 def rebuild(hint: Any, value: Any) -> Any:
     """Return the record for plain values: those of a file, or the result of `dataclasses.asdict`.
 
-    Raises ValueError for everything that does not fit; `checked` says what.
+    Raises ValueError if a value does not fit. `checked` reports all of them.
     """
     result, wrong = checked(hint, value)
     if wrong:
@@ -57,14 +57,14 @@ def rebuild(hint: Any, value: Any) -> Any:
 
 
 def checked(hint: Any, value: Any) -> tuple[Any, list[Mismatch]]:
-    """Return the record that plain values describe, and every place that does not fit: then there is no record."""
+    """Return the record for plain values, and the mismatches; the record is None if there is one."""
     wrong: list[Mismatch] = []
     result = _read(hint, value, (), wrong)
     return (None if wrong else result), wrong
 
 
 def _read(hint: Any, value: Any, path: KeyPath, wrong: list[Mismatch]) -> Any:
-    """Return what a value means, and add to `wrong` what does not fit: in the first type that has the value's form."""
+    """Return the value as the first type that has its form; add mismatches to `wrong`."""
     for kind, marker in _plan(hint):
         if isinstance(marker, Parsed):
             try:
@@ -81,7 +81,7 @@ def _read(hint: Any, value: Any, path: KeyPath, wrong: list[Mismatch]) -> Any:
             if isinstance(value, dict):
                 return _record(kind, value, path, wrong)
         elif isinstance(kind, type):
-            # a bool is an int to isinstance, but never to a record
+            # isinstance counts a bool as an int; a record does not
             if type(value) is kind or (kind is float and type(value) is int):
                 return _scalar(kind, marker, value, path, wrong)
         elif get_origin(kind) is dict:
@@ -161,6 +161,6 @@ def _record(record: type, value: dict[str, Any], path: KeyPath, wrong: list[Mism
         if name in record_fields:
             values[name] = _read(record_fields[name][0], entry, (*path, name), wrong)
         else:
-            # never passed over: an unknown key also tells that the value belongs to another version
+            # never ignored: an unknown key can show that another version wrote the value
             wrong.append(Mismatch((*path, name), "unknown", entry))
     return record(**values) if len(wrong) == before else None

@@ -1,4 +1,4 @@
-"""Describe the files that people write: JSON Schema for editors, and the table of all keys for the reference."""
+"""Describe the files that users write: JSON Schema for editors, and the table of all keys for the reference."""
 
 import ast
 import functools
@@ -50,9 +50,9 @@ class FieldEntry:
 
 
 def json_schema(name: str, dialects: Mapping[str, type] | None = None) -> dict[str, Any]:
-    """Return the JSON Schema (draft 2020-12) of a file, by a name of RECORDS or `defaults`; else raise KeyError.
+    """Return the JSON Schema (draft 2020-12) of a file; `name` is one of RECORDS or `defaults`, else KeyError.
 
-    `dialects`: scheduler's name → its dialect class, for the profile of a cluster.
+    `dialects`: scheduler → its dialect class, for the profile of a cluster.
     """
     record, file = RECORDS["user" if name == "defaults" else name]
     definitions: dict[str, Any] = {}
@@ -70,7 +70,7 @@ def json_schema(name: str, dialects: Mapping[str, type] | None = None) -> dict[s
 
 
 def _object(record: type, definitions: dict[str, Any]) -> dict[str, Any]:
-    """Return the schema of a record; those of the records in it are put into `definitions`."""
+    """Return the schema of a record; put the schemas of the records in it into `definitions`."""
     texts, properties, required = _descriptions(record), {}, []
     for field in fields(record):
         properties[field.name] = {**_value(field.type, definitions), "description": texts.get(field.name, "")}
@@ -83,7 +83,7 @@ def _object(record: type, definitions: dict[str, Any]) -> dict[str, Any]:
 
 
 def _value(hint: Any, definitions: dict[str, Any]) -> dict[str, Any]:
-    """Return the schema of a value of some type."""
+    """Return the schema of the values of a type."""
     origin, parts = get_origin(hint), get_args(hint)
     if origin is Annotated:
         marker = parts[1]
@@ -110,7 +110,7 @@ def _value(hint: Any, definitions: dict[str, Any]) -> dict[str, Any]:
 
 @functools.cache
 def _descriptions(record: type) -> dict[str, str]:
-    """Return field → the text that stands below it in the source of a record, or of the class that it is from."""
+    """Return field → its docstring, from the source of the record or of its parent classes."""
     texts: dict[str, str] = {}
     for kind in reversed(record.__mro__):
         try:
@@ -160,7 +160,7 @@ def _records_in(hint: Any) -> Iterator[tuple[str, type]]:
 
 
 def _parsed(hint: Any) -> str | None:
-    """Return `walltime` or `size` for such a field, also an optional one."""
+    """Return `walltime` or `size` for a field that is parsed as one, also an optional field."""
     if get_origin(hint) is Annotated:
         return next((marker.kind for marker in get_args(hint)[1:] if isinstance(marker, Parsed)), None)
     return next((kind for part in get_args(hint) if (kind := _parsed(part))), None)

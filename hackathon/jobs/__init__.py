@@ -1,1 +1,1 @@
-"""Floor 1: from what was asked to a checked request to a job script. Pure but for reading templates."""
+"""Floor 1: from the user's options to a checked request and a job script. Pure, except that it reads templates."""

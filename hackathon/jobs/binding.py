@@ -1,4 +1,4 @@
-"""Which cores a rank may use, in the words of each launcher: the setting `binding`."""
+"""The setting `binding`: which cores a rank may use, as options of each launcher."""
 
 from typing import TYPE_CHECKING
 
@@ -6,11 +6,11 @@ if TYPE_CHECKING:
     from hackathon.jobs.request import Request
 
 BINDING_LAUNCHERS = ("torchrun", "srun", "mpirun")
-"""Launchers that can be told; the others start ranks without a word for it."""
+"""Launchers with such an option."""
 
 
 def arrays(request: "Request") -> "dict[str, list[str]]":
-    """Return the words by the name of the script's array that holds them; none unless somebody asked for a binding."""
+    """Return the options by name of the script's array; empty unless the request has a binding."""
     binding, per_node, threads = request.binding, request.processes_per_node, request.threads
     if binding is None:
         return {}
@@ -34,13 +34,13 @@ def torchrun_words(binding: "str | None") -> list[str]:
 
 
 def srun_words(binding: "str | None") -> list[str]:
-    """Return srun's option; a domain of memory (`ldoms`) is given out by the local rank. Source: srun(1)."""
+    """Return srun's option; the local rank chooses its memory domain (`ldoms`). Source: srun(1)."""
     word = {"none": "none", "numa": "ldoms", "cores": "cores"}.get(binding or "")
     return [f"--cpu-bind={word}"] if word else []
 
 
 def openmpi_words(binding: "str | None", per_node: int, threads: int) -> list[str]:
-    """Return the options of Open MPI's mpirun; ranks are not bound unless it is asked for. Source: mpirun(1)."""
+    """Return the options of Open MPI's mpirun; without a binding ranks are not bound. Source: mpirun(1)."""
     if binding == "cores":
         return ["--map-by", f"ppr:{per_node}:node:PE={threads}", "--bind-to", "core"]
     return ["--map-by", f"ppr:{per_node}:node", "--bind-to", "numa" if binding == "numa" else "none"]

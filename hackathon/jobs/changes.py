@@ -1,4 +1,4 @@
-"""The differences between a recorded request and the one that will be submitted, for people to read first."""
+"""The differences between a recorded request and the one that will be submitted, for users to read first."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ COMPARED = (
 
 @dataclass(frozen=True)
 class RequestChange:
-    """One difference between what was recorded and what will be submitted, and why, in the current language."""
+    """One difference between the recorded and the new request, with its reason, in the current language."""
 
     name: str
     old: str
@@ -28,7 +28,7 @@ class RequestChange:
 
 
 def changes(old: Request, new: Request, whys: Mapping[str, str]) -> list[RequestChange]:
-    """Return every difference with its reason: from `whys` by field, else that it is the new cluster's."""
+    """Return every difference with its reason: the entry of the field in `whys`, else the new cluster."""
     of_cluster = message("crate.why_cluster", cluster=new.cluster)
     differences = []
     for name in COMPARED:

@@ -1,4 +1,4 @@
-"""Say no before the queue does: a request against the cluster's limits, with the nearest request that would do."""
+"""Check a request against the cluster's limits before the queue does, and find the nearest accepted request."""
 
 import os
 import re
@@ -26,21 +26,21 @@ if TYPE_CHECKING:
 
 _SIZES = frozenset({"queue_unknown", "nodes_over", "nodes_under", "walltime_over", "per_node_over", "one_node",
                     "launcher_one_node"})  # fmt: skip
-"""Violations that another queue, another number or another walltime mends."""
+"""Violations that another queue, number of nodes or processes, or walltime can solve."""
 _ACTIVATES = re.compile(r"\bactivate\b|\bPATH=|\bVIRTUAL_ENV=")
-"""Lines of a job that choose a Python of their own."""
+"""Matches lines of a job that choose its Python."""
 
 
 @dataclass(frozen=True)
 class Violation:
-    """One reason for a no."""
+    """One reason for refusing a request."""
 
     id: str
     text: str
 
 
 class CheckError(RequestError):
-    """A request that the cluster would not run: every violation, and the nearest request that would be accepted."""
+    """A request that the cluster would not run: every violation, and the nearest accepted request."""
 
     def __init__(self, violations: list[Violation], nearest: Request | None, request: Request) -> None:
         super().__init__(
@@ -54,7 +54,7 @@ class CheckError(RequestError):
 
 
 def _nearest_text(violations: list[Violation], request: Request, nearest: Request | None) -> str:
-    """Return the line about the nearest request; nothing where another size would not help."""
+    """Return the line about the nearest request; empty if another size would not help."""
     if not any(violation.id in _SIZES for violation in violations):
         return ""
     return (
@@ -69,9 +69,9 @@ def check(
     runs: Path | None = None,
     nodes: Sequence["NodeGroup"] = (),
 ) -> None:
-    """Check a request; raises CheckError with every violation. `runs` is where the run directory would lie.
+    """Check a request; raises CheckError with every violation. `runs`: the folder of the future run directory.
 
-    `nodes`: the machine's, as its scheduler describes them, where the profile does not.
+    `nodes`: the machine's nodes as its scheduler describes them, if the profile does not.
     """
     violations = [
         *_queue_violations(request, cluster),
@@ -89,7 +89,7 @@ def check(
 
 
 def advice(request: Request, nodes: Sequence["NodeGroup"] = ()) -> list[str]:
-    """Return what is allowed and yet likely not what was wanted, as texts for a person; `nodes` as for `check`."""
+    """Return hints on settings that are allowed but probably not intended; `nodes` as for `check`."""
     notes = []
     gpus = max((group.gpus or 0 for group in _given(request, nodes)), default=0)
     if gpus and not request.gpus_per_node:
@@ -110,8 +110,10 @@ def advice(request: Request, nodes: Sequence["NodeGroup"] = ()) -> list[str]:
 
 
 def _left_behind(request: Request, environment: Mapping[str, str]) -> str | None:
-    """Return the activated Python environment that a job would not have: the scheduler hands no PATH on, and no line of
-    the job activates one. None where the job has it, or there is none."""
+    """Return the active Python environment if the job will not have it, else None.
+
+    The scheduler does not pass PATH on, and no line of the job activates an environment.
+    """
     chosen = environment.get("VIRTUAL_ENV") or environment.get("CONDA_PREFIX")
     kind = registry.dialect_type(request.scheduler)
     if not chosen or request.python_environment or kind is None or kind.inherits_path:
@@ -158,7 +160,7 @@ def _queue_violations(request: Request, cluster: Cluster) -> list[Violation]:
 
 
 def _core_violations(request: Request, cluster: Cluster) -> list[Violation]:
-    """Return why a node has not enough cores. Twice as many may be hyper-threads; this machine shares what it has."""
+    """Return a violation if a node lacks cores; twice as many may be hyper-threads, and a laptop may be overloaded."""
     cores, used = cluster.node.cores, request.processes_per_node * request.threads
     if cores == "auto" or used <= 2 * cores or cluster.starter == "local" or "node.cores" in cluster.unverified:
         return []
@@ -181,7 +183,7 @@ def _memory_violations(request: Request, cluster: Cluster) -> list[Violation]:
 
 
 def _gpu_violations(request: Request, cluster: Cluster) -> list[Violation]:
-    """Return why ranks with several GPUs do not fit on a node: each sees only its own."""
+    """Return a violation if ranks with several GPUs do not fit on a node: ranks do not share GPUs."""
     used = request.processes_per_node * request.gpus_per_process
     if request.gpus_per_process == 1 or used <= request.gpus_per_node or "node.gpus" in cluster.unverified:
         return []
@@ -192,12 +194,12 @@ def _gpu_violations(request: Request, cluster: Cluster) -> list[Violation]:
 
 
 def _given(request: Request, nodes: Sequence["NodeGroup"]) -> list["NodeGroup"]:
-    """Return the nodes that a job may be given: those of its queue; all where it names none."""
+    """Return the nodes that the job may run on: those of its queue, or all if the request names no queue."""
     return [group for group in nodes if request.queue is None or not group.queues or request.queue in group.queues]
 
 
 def _node_violations(request: Request, cluster: Cluster, nodes: Sequence["NodeGroup"]) -> list[Violation]:
-    """Return what no node has that the scheduler described. A number that it did not tell refuses nothing."""
+    """Return what exceeds the nodes that the scheduler describes. A number that it does not report limits nothing."""
     if not nodes:
         return []
     groups = _given(request, nodes)
@@ -238,7 +240,7 @@ def _header_violations(request: Request, cluster: Cluster) -> list[Violation]:
         violations.append(_violation("group_missing", cluster=cluster.name))
     try:
         dialect.directives(header(request))
-    except RequestError as error:  # the scheduler cannot be asked for this
+    except RequestError as error:  # the scheduler has no option for this
         violations.append(Violation(error.id.partition(".")[2], str(error)))
     if request.nodes > 1 and cluster.starter == "local":
         key = "one_node" if dialect.this_machine else "several_nodes"
@@ -279,7 +281,7 @@ def _place_violations(runs: Path, request: Request, cluster: Cluster) -> list[Vi
     if not cluster.visible_from_nodes:
         return []
     if not any(os.path.isdir(folder) for folder in cluster.visible_from_nodes):  # noqa: PTH112
-        return []  # we are not on that machine: nothing here says anything about it
+        return []  # this is another machine, whose folders prove nothing
     real = os.path.realpath(runs)
     for folder in cluster.visible_from_nodes:
         if os.path.commonpath([real, os.path.realpath(folder)]) == os.path.realpath(folder):
@@ -295,18 +297,18 @@ def _data_violations(runs: Path, request: Request, cluster: Cluster) -> list[Vio
 
 
 def nearest(request: Request, cluster: Cluster, groups: Sequence["NodeGroup"] = ()) -> Request | None:
-    """Return the request that is closest to this one and within the limits of some queue, or None.
+    """Return the closest request within the limits of a queue, or None.
 
-    `groups`: the machine's nodes, as its scheduler describes them, where the profile does not.
-    Closest: the largest share of the asked node-seconds that a queue can give, then the queue asked for, then the
-    order of the profile. Nodes and walltime are only ever made smaller, except where a queue has a least number.
+    `groups`: the machine's nodes as its scheduler describes them, if the profile does not.
+    Closest: the largest share of the requested node-seconds, then the requested queue, then the order of the profile.
+    Nodes and walltime only become smaller, except for a queue with a minimum.
     """
     best: tuple[float, int, Request] | None = None
     queues = _queues_with_nodes(request, cluster, groups)
     for name, queue in queues.items():
         if queue == Queue(note=queue.note) and name != request.queue in queues:
-            continue  # nothing is known of it that would make it better than the queue asked for
-        # a smaller job may be given longer
+            continue  # without known limits it is not better than the requested queue
+        # a queue may allow smaller jobs a longer walltime
         for most in (request.nodes, *(step.from_nodes - 1 for step in queue.larger)):
             nodes = max(min(request.nodes, most, queue.nodes or most), queue.min_nodes)
             if cluster.starter == "local" or request.launcher == "local":
@@ -329,7 +331,7 @@ def nearest(request: Request, cluster: Cluster, groups: Sequence["NodeGroup"] = 
 
 
 def _queues_with_nodes(request: Request, cluster: Cluster, groups: Sequence["NodeGroup"]) -> dict[str | None, Queue]:
-    """Return the queues of the profile, else the scheduler's, with no more nodes than the scheduler told of them."""
+    """Return the queues of the profile, else the scheduler's, limited to the nodes that the scheduler reports."""
     queue_names = (
         dict.fromkeys(queue for group in groups for queue in group.queues) if request.queue is not None else {}
     )

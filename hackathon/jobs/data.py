@@ -1,4 +1,4 @@
-"""The data that a program needs: where they lie, which are missing, and the variables that tell a job."""
+"""The data that a program needs: where they are, which are missing, and the variables for a job."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -10,20 +10,20 @@ from hackathon.text.files import read_json
 FOLDER = "data"
 """Beside `runs`: on the shared file system, where every node sees it."""
 RECORDS = ".hackathon"
-"""In FOLDER: one record for each name, written last, when the data are there and whole."""
+"""In FOLDER: one record per name, written last, when the data are complete."""
 
 VARIABLES = ("HK_DATA", "HK_STAGE")
-"""What `variables` sets."""
+"""Variables that `variables` sets."""
 
 
 def record_of(folder: Path, name: str) -> dict[str, Any] | None:
-    """Return what is recorded of data that were fetched, or None; `folder` is the one that FOLDER names."""
+    """Return the record of fetched data, or None; `folder` is FOLDER with its path."""
     value = read_json(folder / RECORDS / f"{name}.json")
     return value if isinstance(value, dict) and isinstance(value.get("files"), list) else None
 
 
 def missing(folder: Path, entries: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Return the names of data that were not fetched, or from another address or with another checksum than wanted."""
+    """Return the names of data that are not fetched, or from another address or with another checksum than declared."""
     names = []
     for entry in entries:
         record = record_of(folder, str(entry["name"]))
@@ -34,11 +34,11 @@ def missing(folder: Path, entries: Iterable[Mapping[str, Any]]) -> list[str]:
 
 
 def variables(data: Iterable[Mapping[str, Any]], folder: Path) -> dict[str, str]:
-    """Return the variables of a job as double-quoted shell text: HK_DATA, and HK_STAGE where something is staged."""
+    """Return the variables of a job as double-quoted shell text: HK_DATA, and HK_STAGE if data are staged."""
     entries = list(data)
     if not entries:
         return {}
     staged = " ".join(str(entry["name"]) for entry in entries if entry.get("stage"))
-    # nodes may know only one of a path's names: links are kept as they are
+    # nodes may know only one of a path's names, so links are not resolved
     path = re.sub(r'([\\"$`])', r"\\\1", str(folder.absolute()))
     return {"HK_DATA": path} | ({"HK_STAGE": staged} if staged else {})

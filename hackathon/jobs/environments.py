@@ -1,4 +1,4 @@
-"""Python environments of recipes: where they lie, and which one a job gets. `runs.environments` builds them."""
+"""Python environments of recipes: where they are, and which one a job uses. `runs.environments` builds them."""
 
 import os
 import shlex
@@ -14,20 +14,20 @@ if TYPE_CHECKING:
 
 VARIANTS = ("cpu", "cuda")
 RECORD = "env.json"
-"""Written last when an environment is built: a folder without it is no environment."""
+"""Written last when an environment is built: a folder without it is not a complete environment."""
 FOLDER_VARIABLE = "HACKATHON_ENVS"
 
 
 @dataclass(frozen=True)
 class PythonEnvironment:
-    """An environment that `hackathon env create` built, complete."""
+    """A complete environment that `hackathon env create` built."""
 
     path: Path
     variant: str
     digest: str
-    """Of everything that was asked for: requirements, options of the installer, Python's version."""
+    """Digest of the specification: requirements, options of the installer, Python's version."""
     built: str
-    """When, as local time."""
+    """Local time of the build."""
 
     @property
     def lines(self) -> tuple[str, ...]:
@@ -37,14 +37,14 @@ class PythonEnvironment:
 
     @property
     def record(self) -> dict[str, str]:
-        """What a run remembers of it."""
+        """The fields that a run records."""
         return {"path": str(self.path), "variant": self.variant, "digest": self.digest, "built": self.built}
 
 
 def environments_folder(environment: Mapping[str, str], base: Path) -> Path:
-    """Return where environments lie: `$HACKATHON_ENVS`, else `envs` in `base` (the project, else the current folder).
+    """Return the folder of environments: `$HACKATHON_ENVS`, else `envs` in `base` (the project or the current folder).
 
-    The path is whole; its links are kept as they are, for compute nodes may know only one of the names.
+    The path is absolute; links are not resolved, as compute nodes may know only one of the names.
     """
     named = environment.get(FOLDER_VARIABLE)
     return Path(os.path.abspath(named)) if named else base.absolute() / "envs"  # noqa: PTH100
@@ -59,7 +59,7 @@ def read_environment(path: Path) -> PythonEnvironment | None:
 
 
 def find_environment(name: str, folder: Path, *, gpus: int) -> PythonEnvironment | None:
-    """Return the environment of a recipe (or project) for a cluster: where nodes have GPUs the CUDA variant first."""
+    """Return the environment of a recipe or project; on nodes with GPUs the CUDA variant is preferred."""
     for variant in reversed(VARIANTS) if gpus else VARIANTS:
         environment = read_environment(folder / f"{name}-{variant}")
         if environment is not None:
@@ -68,10 +68,10 @@ def find_environment(name: str, folder: Path, *, gpus: int) -> PythonEnvironment
 
 
 def lacks_framework(request: "Request", environment: Mapping[str, str]) -> str | None:
-    """Return the virtual environment that a job of this recipe would use although its framework is not in there.
+    """Return the virtual environment of a job if it lacks the recipe's framework, else None.
 
-    None for a program without one, and where nobody can know: the job's own lines choose a Python, or the command's
-    Python is not the job's, is no virtual environment, or sees further packages. Only names of folders are looked at.
+    None also if that is unknown: the job's own lines choose a Python, the job does not use the command's Python, that
+    Python is outside a virtual environment, or it sees further packages. Only names of folders are read.
     """
     import sys
 

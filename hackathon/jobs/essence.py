@@ -1,7 +1,7 @@
-"""The ten lines that a tutor would write by hand: header, environment, launch. They need no file beside them.
+"""Write the shortest script of a request: header, environment, launch. It needs no other file.
 
-What `render` prints guards a job and records what it does; this only starts the program, so that a reader sees how that
-is done on a machine, and can take the lines along.
+The script of `render` protects a job and records what it does; this one only starts the program, so that a reader sees
+how the machine works and can copy the lines.
 """
 
 import contextlib
@@ -27,14 +27,14 @@ _EXPORTED = re.compile(r"(?:^|[;&]\s*)export\s+([A-Za-z_]\w*)=")
 _ALWAYS_EXPORTED = ("MASTER_ADDR", "MASTER_PORT", "OMP_NUM_THREADS")
 _MAYBE_EXPORTED = ("PATH", "LD_LIBRARY_PATH", "PYTHONPATH")
 _LARGEST = 1_000_000
-"""Bytes of a program that are looked through."""
+"""Most bytes of a program that are searched."""
 
 
 def essence(request: Request, cluster: Cluster, project: Path, template_folders: "Folders" = ()) -> str:
     """Return the shortest script that does a request's work; it runs the live folder of the program.
 
-    `project` is what the environment's lines know as `$HK_PROJECT`. Raises RequestError where a job needs more files
-    than the script, or where nothing is known to reach the other nodes; else as `render` does.
+    `project` is the value of `$HK_PROJECT` in the environment's lines. Raises RequestError if a job needs more files
+    than the script, or if no way to reach the other nodes is configured; else as `render` does.
     """
     from hackathon.jobs.render import render_header
 
@@ -55,14 +55,14 @@ def essence(request: Request, cluster: Cluster, project: Path, template_folders:
 
 
 def _environment(request: Request, project: Path) -> list[str]:
-    """Return the lines up to the program's folder."""
+    """Return the lines before the program's folder."""
     words = (*request.environment, *request.exported.values())
     values = {"HK_PROJECT": str(project), "GROUP": request.group or "", "NODES": str(request.nodes)}
     assignments = [
         f"{name}={shell_word(value)}" for name, value in values.items() if any(f"${name}" in w for w in words)
     ]
     exports = [f'export {name}="{on_one_line(value)}"' for name, value in request.exported.items()]
-    # a comment does nothing for bash, and its scheduler would read it
+    # bash ignores a comment, but a scheduler would read it as a directive
     lines = [line for text in request.environment for line in text.splitlines() if not line.lstrip().startswith("#")]
     return [
         "",
@@ -76,7 +76,7 @@ def _environment(request: Request, project: Path) -> list[str]:
 
 
 def _runtime_of(request: Request) -> dict[str, str]:
-    """Return the runtime that `submit` puts beside a program, for one that imports it and has none of its own."""
+    """Return the runtime that `submit` puts beside a program that imports it and has no copy."""
     runtime = runtime_file()
     for word in request.command:
         path = Path(request.source) / word
@@ -87,7 +87,7 @@ def _runtime_of(request: Request) -> dict[str, str]:
 
 
 def _meeting(request: Request, dialect: Dialect) -> list[str]:
-    """Return the lines that say where the ranks meet."""
+    """Return the lines that set the address where the ranks meet."""
     if request.nodes == 1 and request.launcher == "torchrun":
         return []
     lines = ["", "# where the ranks meet: on the job's first node, at a port of its own"]
@@ -161,7 +161,7 @@ def _torchrun(request: Request, dialect: Dialect) -> list[str]:
     }.get(request.starter)
     if start is None:
         raise RequestError("jobs.essence_launcher", launcher=f"{request.launcher} ({request.starter})")
-    # one line without control characters: it may be any shell that reads it on the other node
+    # one line without control characters: the shell on the other node may be any
     return [
         f"run={shell_word(f'cd {folder} && ' + agent('$number'))}",
         'for number in "${!hosts[@]}"; do',
@@ -203,7 +203,7 @@ def _srun(request: Request, per_node: int) -> str:
 
 
 def _mpirun(request: Request, per_node: int, command: str) -> list[str]:
-    """Return the lines that start a command, `per_node` times a node."""
+    """Return the lines that start a command `per_node` times on each node."""
     ranks = request.nodes * per_node
     added = "".join(f" {shell_word(word)}" for word in request.mpi_options)
     bound = request.binding if request.launcher == "mpirun" else None
@@ -234,14 +234,14 @@ def _mpirun(request: Request, per_node: int, command: str) -> list[str]:
 
 
 def _exported(request: Request) -> list[str]:
-    """Return the names of the variables that ranks on other nodes must have."""
+    """Return the names of the variables that ranks on other nodes need."""
     lines = [name for line in request.environment for name in _EXPORTED.findall(line)]
     names = dict.fromkeys((*_ALWAYS_EXPORTED, *request.variables, *lines))
     return [name for name in names if name not in _MAYBE_EXPORTED]
 
 
 def _shell(text: str) -> str:
-    """Return a command that reads the variables of the process it runs in."""
+    """Return a command that expands the variables of the process in which it runs."""
     return f"bash -c {shell_word(text)}"
 
 

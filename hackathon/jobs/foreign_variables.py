@@ -1,4 +1,4 @@
-"""Environment variables of a program that comes from others: which are not taken over, and how the rest stay text."""
+"""Environment variables of a program from outside: which are refused, and how the values of the others stay text."""
 
 import re
 
@@ -7,12 +7,12 @@ from hackathon.text.quoting import in_double_quotes
 
 _HARMLESS = frozenset({"PYTHONHASHSEED", "PYTHONUNBUFFERED", "PYTHONFAULTHANDLER", "PYTHONDONTWRITEBYTECODE"})
 _REFUSED = re.compile(
-    # what loaders, interpreters and shells read before, or instead of, the program that was confirmed
+    # read by loaders, interpreters and shells before, or instead of, the program that the user confirmed
     r"(PYTHON|PERL|RUBY|BASH|CUDA_INJECTION)\w*|(LD|DYLD|JAVA|LUA|GIT|SSH|PIP|UV|CONDA|GCONV|GLIBC|MALLOC)_\w*"
     r"|NODE_(OPTIONS|PATH)|_JAVA_OPTIONS|CLASSPATH|TCLLIBPATH|ENV|IFS|PS[0-4]|PROMPT_COMMAND|SHELLOPTS|CDPATH|GLOBIGNORE|SHELL|EDITOR|PAGER"
-    # where programs and a user's own packages are looked for
+    # search paths of programs and of a user's own packages
     r"|PATH|HOME|USER|LOGNAME|TMPDIR|VIRTUAL_ENV|XDG_\w+|HTTPS?_PROXY|ALL_PROXY|\w*_PLUGIN(_PATH)?|\w*_MODULE_DIR"
-    # Open MPI's and PMIx's: components that are loaded, programs that are started
+    # Open MPI's and PMIx's: components that they load, programs that they start
     r"|(OMPI|PRTE|PMIX|OPAL)_MCA_\w*(path|agent|prefix|rsh)\w*"
     # this toolkit's own: the job script reads them after they are set
     r"|HK_\w*|HACKATHON_\w*|MASTER_(ADDR|PORT)",
@@ -29,18 +29,18 @@ def is_refused(name: str) -> bool:
 
 
 def set_by_line(line: str) -> str | None:
-    """Return the name of a loader's or interpreter's variable that a shell line sets, None where it sets none.
+    """Return the variable of a loader or interpreter that a shell line sets, or None.
 
-    PATH may be changed: the line is shown, and what it adds has to be named in it.
+    PATH may be changed: the user sees the line, and it has to name the folders that it adds.
     """
     return next((name for name in _SET.findall(line) if name != "PATH" and is_refused(name)), None)
 
 
 def plain_value(recorded: str) -> str:
-    """Return the value that a recorded one stands for when nothing in it is evaluated: `$HOME` is five letters."""
+    """Return the value of a recorded one if nothing in it is evaluated: `$HOME` is five letters."""
     return re.sub(r'\\([\\"$`])', r"\1", recorded)
 
 
 def literal(recorded: str) -> str:
-    """Return a recorded value (double-quoted shell text) as shell text that stands for its letters."""
+    """Return shell text whose value is the recorded text (double-quoted shell text) without any evaluation."""
     return in_double_quotes(plain_value(recorded))

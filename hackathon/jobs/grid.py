@@ -1,7 +1,7 @@
-"""The grid of a study: which settings vary, with which values, and every combination of them.
+"""The grid of a study: which settings vary, their values, and all combinations.
 
-An axis is `NAME=VALUE,VALUE,…`. NAME is a declared parameter, one of OPTIONS, or `env.VARIABLE`. Where a parameter has
-the name of an option, `parameters.NAME` and `options.NAME` tell them apart. `settings.values_of` reads the values.
+An axis is `NAME=VALUE,VALUE,…`. NAME is a declared parameter, one of OPTIONS, or `env.VARIABLE`. If a parameter and an
+option have the same name, write `parameters.NAME` or `options.NAME`. `settings.values_of` reads the values.
 """
 
 import itertools
@@ -25,7 +25,7 @@ from hackathon.text.units import format_walltime, parse_walltime
 OPTIONS = ("launcher", "queue", "group", "reservation", "processes_per_node", "threads", "walltime")
 """Options of the toolkit that a study may vary; `--processes` has an option of its own."""
 MOST = 1000
-"""Points of one study, each with its repeats."""
+"""Most points of one study, including repeats."""
 
 _VARIABLE = re.compile(r"(?!HK_|HACKATHON_)[A-Za-z_][A-Za-z0-9_]{0,99}\Z")
 _COUNTS = frozenset({"processes_per_node", "threads"})
@@ -37,12 +37,12 @@ class Axis:
 
     name: str
     values: tuple[Scalar, ...]
-    """At least one, none twice."""
+    """At least one, without duplicates."""
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One point of a grid before it is submitted."""
+    """One point of a grid before submission."""
 
     request: Request
     settings: Settings
@@ -54,10 +54,11 @@ class Cell:
 
 
 def read_axes(texts: Sequence[str], sources: Sources) -> list[Axis]:
-    """Return the axes that `NAME=VALUE,…` texts name, in the order given.
+    """Return the axes of `NAME=VALUE,…` texts, in their order.
 
-    Values are of the parameter's declared type; equal ones count once. Raises RequestError: a name that cannot vary
-    (with the nearest one that can), one given twice or also fixed on the command line, or a value that does not fit.
+    Values have the parameter's declared type; equal ones count once. Raises RequestError for a name that cannot vary
+    (with the nearest one that can), a name that appears twice or is also fixed on the command line, or an invalid
+    value.
     """
     declared = declared_parameters(sources.project, sources.recipe)
     axes: list[Axis] = []
@@ -82,16 +83,16 @@ def read_axes(texts: Sequence[str], sources: Sources) -> list[Axis]:
 
 
 def combinations(axes: Sequence[Axis]) -> list[dict[str, Scalar]]:
-    """Return every combination of the axes' values once, the last axis fastest; one empty one without axes."""
+    """Return every combination of the axes' values once, the last axis fastest; one empty combination without axes."""
     names = [axis.name for axis in axes]
     return [dict(zip(names, values, strict=True)) for values in itertools.product(*(axis.values for axis in axes))]
 
 
 def grid(sources: Sources, axes: Sequence[Axis], processes: Sequence[int], mode: str, repeat: int = 1) -> list[Cell]:
-    """Return every point of a study: combination by combination, in each the smallest process count first.
+    """Return every point of a study: combination by combination, each in rising order of process counts.
 
-    Weak and strong scaling change the parameters within each combination. Raises RequestError when there are more
-    points than MOST, and as `resolve` does.
+    Weak and strong scaling change the parameters within each combination. Raises RequestError for more than MOST
+    points, and as `resolve` does.
     """
     count = math.prod(len(axis.values) for axis in axes) * len(set(processes)) * repeat
     if count > MOST:
@@ -104,7 +105,7 @@ def grid(sources: Sources, axes: Sequence[Axis], processes: Sequence[int], mode:
 
 
 def with_settings(sources: Sources, settings: Settings) -> Sources:
-    """Return the sources as if these settings had been given on the command line."""
+    """Return the sources with these settings as options of the command line."""
     parameters, variables = dict(sources.options.parameters), dict(sources.options.variables)
     declared = declared_parameters(sources.project, sources.recipe)
     chosen: dict[str, Any] = {}
@@ -120,7 +121,7 @@ def with_settings(sources: Sources, settings: Settings) -> Sources:
 
 
 def _kind(name: str, declared: Mapping[str, object]) -> tuple[str, str]:
-    """Return what a name stands for (parameters, options, env, empty for nothing) and its name there."""
+    """Return the kind of a name (parameters, options, env, or empty) and the name without its prefix."""
     prefix, dot, bare = name.partition(".")
     if name in declared:
         return "parameters", name
@@ -134,7 +135,7 @@ def _kind(name: str, declared: Mapping[str, object]) -> tuple[str, str]:
 
 
 def _axis(written: str, declared: Mapping[str, Any], options: Options) -> tuple[str, Callable[[str], Scalar]]:
-    """Return the name of an axis as results show it, and what reads one of its values."""
+    """Return the name of an axis in results, and the function that reads its values."""
     if written in declared and written in OPTIONS:
         raise RequestError("grid.ambiguous", name=written)
     kind, bare = _kind(written, declared)

@@ -1,6 +1,6 @@
-"""Which packages the Python of a job can import, as far as the login node can tell.
+"""Which packages the Python of a job can import, as far as the login node shows.
 
-Only names of files are looked at, and the files that add folders to Python's path.
+Only names of files are read, and the files that add folders to Python's path.
 """
 
 import os
@@ -16,22 +16,22 @@ if TYPE_CHECKING:
     from hackathon.jobs.request import Request
 
 _HARMLESS = ("distutils-precedence.pth", "_virtualenv.pth")
-"""Files that run code at Python's start and add no packages."""
+"""Files that run code when Python starts but add no packages."""
 
 
 @dataclass(frozen=True)
 class InstalledPackages:
-    """All that an environment can import, but for the standard library."""
+    """All packages that an environment can import, without the standard library."""
 
     environment: Path
     names: frozenset[str]
 
 
 def installed_packages(request: "Request") -> InstalledPackages | None:
-    """Return the packages of the environment from which a job of this request takes its `python`.
+    """Return the packages of the environment whose `python` a job of this request uses.
 
-    None where nobody can know: lines of the job, or PYTHONPATH, choose others; the scheduler hands no PATH on; the
-    Python belongs to the system; a package was installed in a way that runs code to find it.
+    None if that is unknown: lines of the job or PYTHONPATH choose others; the scheduler does not pass PATH on; the
+    Python belongs to the system; a package needs code to be found.
     """
     environment = runner.child_environment(submission=True)
     folder = _environment(request, environment.get("PATH"))
@@ -68,7 +68,7 @@ def installed_packages(request: "Request") -> InstalledPackages | None:
 
 
 def _environment(request: "Request", path: str | None) -> Path | None:
-    """Return the folder of the environment whose `bin/python` is the first that the job finds; `path` as submitted."""
+    """Return the environment whose `bin/python` the job finds first; `path`: PATH at submission."""
     if request.environment:
         built = request.python_environment
         origins = [request.origins.get(f"environment.{number}") for number in range(len(request.environment))]

@@ -1,4 +1,4 @@
-"""What `auto` means in a cluster profile: the machine that we are on."""
+"""The values of `auto` in a cluster profile: the machine on which the toolkit runs."""
 
 import os
 from pathlib import Path
@@ -13,7 +13,7 @@ def cores() -> int:
 
 
 def gpus() -> int:
-    """Return the NVIDIA GPUs of this machine as the driver lists them, without starting a program."""
+    """Return the number of NVIDIA GPUs that the driver lists, without starting a program."""
     try:
         return sum(1 for _ in Path("/proc/driver/nvidia/gpus").iterdir())
     except OSError:
@@ -21,10 +21,9 @@ def gpus() -> int:
 
 
 def likely_cluster() -> str | None:
-    """Return the profile to take when nobody named one: a machine without a scheduler is a laptop.
+    """Return the profile to use when the user names none: a machine without a scheduler is a laptop.
 
-    A scheduler whose sites are alike has a shipped profile of its own name; where they differ too much to guess
-    there is none (None).
+    A scheduler whose sites are alike has a shipped profile of its own name. None if they differ too much to guess.
     """
     names = registry.here()
     if not names:

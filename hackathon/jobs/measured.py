@@ -1,6 +1,6 @@
-"""What a run's output is read with: the metrics of its project as they are now, else those that its request names.
+"""The metrics with which a run's output is read: those of its project's current files, else those of its request.
 
-A wrong pattern is corrected in project.yaml, and the runs on disk are read again. Their files stay as they are.
+A user can correct a wrong pattern in project.yaml, and existing runs are read again. Their files do not change.
 """
 
 import hashlib
@@ -17,26 +17,26 @@ from hackathon.text.files import open_regular
 from hackathon.text.json_fields import mapping_of, mappings_of, text_of
 
 DEFAULT_METRIC = "samples_per_s"
-"""The metric of a run whose request names none."""
+"""The metric of a run whose request has none."""
 RUN, PROJECT = "run", "project"
 KEPT = 64
-"""Projects whose metrics are kept in memory."""
+"""Projects whose metrics are cached in memory."""
 
 
 @dataclass(frozen=True)
 class RunMetrics:
-    """The metrics of a run or a study, and who names them."""
+    """The metrics of a run or a study, and their origin."""
 
     metric: str = DEFAULT_METRIC
-    """The one that it is measured by."""
+    """The metric that counts as the result."""
     metrics: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Name → declared metric (fields of config.recipe.Metric)."""
     origin: str = RUN
-    """PROJECT: project.yaml has others by now than the request."""
+    """PROJECT: project.yaml differs from the request."""
 
 
 class _Declared(NamedTuple):
-    """What a project.yaml says."""
+    """The content of a project.yaml."""
 
     name: str
     metric: str
@@ -46,10 +46,9 @@ class _Declared(NamedTuple):
 def measured_by(project: Path | str, owner: Path | str, request: Mapping[str, Any]) -> RunMetrics:
     """Return the metrics of a run or a study in a project's folder; `request`: its request, as JSON.
 
-    Those of project.yaml where the run is one of this project by its name, runs no recipe (whose metrics belong to the
-    program that was copied), and belongs with `owner`, its directory, to the account that project.yaml belongs to:
-    patterns of somebody else are not looked for in the name of its owner. A file that is missing, broken or a link
-    changes nothing.
+    The metrics of project.yaml count if the run belongs to this project by its name, uses no recipe (whose metrics
+    belong to the copied program), and its directory `owner` and project.yaml belong to the same account: another
+    account's patterns must not be applied to a run. A file that is missing, broken or a link changes nothing.
     """
     own = RunMetrics(text_of(request.get("metric")) or DEFAULT_METRIC, mappings_of(request.get("metrics")))
     name = text_of(request.get("name"))
@@ -74,7 +73,7 @@ def study_as_measured(project: Path | str, owner: Path | str, record: Mapping[st
 
 
 def declared_digest(project: Path | str) -> str:
-    """Return a digest of the metrics that the project.yaml in a folder declares; empty where there are none to use."""
+    """Return a digest of the metrics that the project.yaml in a folder declares; empty without any."""
     declared = _declared(f"{project}/project.yaml", str(project), same_owner=False)
     if declared is None:
         return ""
@@ -83,7 +82,7 @@ def declared_digest(project: Path | str) -> str:
 
 
 def mark_of(project: Path | str) -> tuple[int, ...]:
-    """Return what changes with a folder's project.yaml; empty without one."""
+    """Return values that change with a folder's project.yaml; empty without one."""
     try:
         status = os.lstat(f"{project}/project.yaml")
     except OSError:
@@ -92,7 +91,7 @@ def mark_of(project: Path | str) -> tuple[int, ...]:
 
 
 def _patterns(metrics: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Return metrics with every field, so that one which an older toolkit did not write differs in nothing."""
+    """Return metrics with every field: a field that an older toolkit did not write must not count as a difference."""
     from hackathon.config.recipe import Metric
 
     default = asdict(Metric())
@@ -113,7 +112,7 @@ def _declared(path: str, owner: str, *, same_owner: bool = True) -> _Declared | 
 
 @lru_cache(KEPT)
 def _read(path: str, changed: int, size: int, node: int, uid: int) -> _Declared | None:
-    """Return what a file says; the numbers are those of its state, which the cache goes by."""
+    """Return the content of a file; the numbers are the cache key and change with the file."""
     from hackathon.config.load import load_project
     from hackathon.config.problems import MAXIMUM_BYTES
     from hackathon.text.errors import HackathonError

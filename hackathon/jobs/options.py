@@ -1,4 +1,4 @@
-"""What a person asks for on the command line, before anything is looked up."""
+"""The user's options of the command line, before anything is looked up."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -27,10 +27,10 @@ class Options:
     parameters: dict[str, str] = field(default_factory=dict)
     """Texts of `-p NAME=VALUE`, read by the parameter's declared type."""
     variables: dict[str, str] = field(default_factory=dict)
-    """Environment variables of the job with their literal values: what a study varies as `env.NAME`."""
+    """Environment variables of the job with their literal values: the axes `env.NAME` of a study."""
     in_place: bool | None = None
     no_project: bool = False
-    """A recipe takes nothing from the project around the current folder."""
+    """Whether a recipe ignores the project around the current folder."""
 
 
 _NUMBERS = frozenset({"nodes", "processes", "processes_per_node", "threads"})
@@ -48,7 +48,7 @@ _FROM_ENVIRONMENT = (
 
 
 def options_of_environment(environment: Mapping[str, str]) -> Options:
-    """Return the options given as `HACKATHON_CLUSTER`, `HACKATHON_QUEUE`, `HACKATHON_WALLTIME`, …
+    """Return the options of the variables `HACKATHON_CLUSTER`, `HACKATHON_QUEUE`, `HACKATHON_WALLTIME`, …
 
     Raises RequestError naming the variable whose value cannot be read.
     """

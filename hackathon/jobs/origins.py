@@ -1,6 +1,6 @@
-"""Where a value of a request is from, in the reader's language.
+"""The origin of a request's value, in the user's language.
 
-A request keeps the words of `resolve` (`command line`, `cluster NAME`, `default × 4`), whatever language is spoken.
+A request stores the words of `resolve` (`command line`, `cluster NAME`, `default × 4`), independent of the language.
 """
 
 import re
@@ -19,11 +19,11 @@ _SAID = {
 }
 _NAMED = {"cluster": "jobs.origin_cluster", "recipe": "jobs.origin_recipe"}
 _PARTS = re.compile(r"(?P<base>.*?)(?P<scaled>(?: [×÷] \d+)*)", re.DOTALL)
-"""`parameters.scaled` adds what a learning rate or a batch was multiplied with or divided by."""
+"""`parameters.scaled` adds the factor of a learning rate or the divisor of a batch."""
 
 
 def origin_text(origin: str) -> str:
-    """Return an origin as a person reads it; names of files and commands stay, and so does what is not known."""
+    """Return an origin as text for users; names of files and commands, and unknown origins, stay as they are."""
     match = _PARTS.fullmatch(origin)
     assert match is not None  # the first group takes everything
     base, scaled = match["base"], match["scaled"]

@@ -1,4 +1,4 @@
-"""Parameters of a training program: read, checked, changed over a study, and put into its command."""
+"""Parameters of a training program: reading, checking, scaling in a study, and their place in the command."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ _TRUE, _FALSE = frozenset({"true", "yes", "on", "1"}), frozenset({"false", "no",
 
 
 def read_value(name: str, parameter: Parameter, value: Scalar) -> Scalar:
-    """Return the value in the parameter's type; raises RequestError when it does not fit type, choices or limits."""
+    """Return the value in the parameter's type; raises RequestError if it does not fit type, choices or limits."""
     result: Scalar
     try:
         if parameter.type == "bool":
@@ -54,7 +54,7 @@ class Values:
 
 
 def choose_values(declared: Mapping[str, Parameter], layers: list[tuple[str, Mapping[str, Scalar]]]) -> Values:
-    """Return the value of every parameter: the first layer that gives one wins, then the declared default.
+    """Return the value of every parameter: that of the first layer that has one, else the declared default.
 
     `layers` are (origin, values), highest precedence first. Raises RequestError for a name that is not declared.
     """
@@ -92,7 +92,7 @@ def scaled(values: Values, declared: Mapping[str, Parameter], scaling: Scaling, 
 
     weak: the learning rate is multiplied by the processes (Goyal et al. 2017, the batch per process stays). strong: the
     batch per process is the value for one process divided by the processes, so that the global batch stays; raises
-    RequestError when that does not divide evenly. Nothing changes where the program divides it itself.
+    RequestError if that does not divide evenly. Nothing changes if the program divides the batch itself.
     """
     changed, origins = dict(values.values), dict(values.origins)
     rate = scaling.weak.scale_learning_rate
@@ -112,7 +112,7 @@ def scaled(values: Values, declared: Mapping[str, Parameter], scaling: Scaling, 
 
 
 def option_words(values: Mapping[str, Scalar]) -> tuple[str, ...]:
-    """Return `--name value` words; a true bool is the bare option, a false one is left out."""
+    """Return `--name value` words; a true bool is only the option, a false one is left out."""
     words: list[str] = []
     for name, value in values.items():
         option = f"--{name.replace('_', '-')}"

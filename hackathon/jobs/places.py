@@ -1,7 +1,7 @@
-"""The project and the event around a place, and which of their folders are searched: by whom they may be written.
+"""The project and the event around a folder, and which of their folders are searched: it depends on who can write.
 
-Three ways to deal with what belongs to others (see `config.trust`): `refuse` before a command, an environment or a
-template of theirs is run; `leave` it out, with a note, where nothing is run; `take` it, because the user said --trust.
+Files of other accounts (see `config.trust`) are handled in three ways: `refuse` before a command, an environment or a
+template of theirs runs; `leave` them out, with a note, if nothing runs; `take` them after `--trust`.
 """
 
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ Foreign = Literal["refuse", "leave", "take"]
 
 @dataclass
 class Places:
-    """What lies around a place."""
+    """The project and the event around a folder."""
 
     project_folder: Path | None
     project: "Project | None"
@@ -39,12 +39,12 @@ class Places:
     folders: list[Path]
     """Those of the two that are searched for templates, clusters and recipes, the project's first."""
     templates: dict[Path, Trusted | None]
-    """Their folders of templates, and whose files count in each; None for everybody's."""
+    """Their template folders, and the accounts whose files count in each; None: everyone's."""
     trusted: Trusted
-    """Whose files count."""
+    """Accounts whose files count."""
     foreign: Foreign
     left_out: list[ForeignFile]
-    """What belongs to others and was not taken."""
+    """Ignored files of other accounts."""
 
     def search(self, folder: Path, trusted: Trusted, stranger: ForeignFile | None) -> None:
         """Search a folder, in which `stranger` does not count. Raises ForeignError as `judge`."""
@@ -54,10 +54,10 @@ class Places:
                 self.templates[folder / "templates"] = None if self.foreign == "take" else trusted
 
     def admit(self, path: Path) -> bool:
-        """Return whether a file that would be run, or sourced, is taken. Raises ForeignError where others' are refused.
+        """Return whether a file to run or source is accepted. Raises ForeignError if others' files are refused.
 
-        What came with the toolkit or with a package beside it, and what lies in the user's settings, is taken, whoever
-        installed it.
+        Files of the toolkit and of installed packages, and those in the user's settings, are accepted whoever owns
+        them.
         """
         if _is_given(path):
             return True
@@ -65,13 +65,13 @@ class Places:
         return (stranger is not None and plug_ins.owner(path) is not None) or self.judge(stranger)
 
     def admit_run(self, folder: Path) -> None:
-        """See that a run or a study that is used again is the user's or the team's. Raises ForeignError."""
+        """Check that a run or a study to be reused belongs to the user or the team. Raises ForeignError."""
         names = [folder / name for name in (*SCRIPTS, "request.json", "study.json", "source.json")]
         for path in names:
             self.admit(path)
 
     def judge(self, stranger: ForeignFile | None) -> bool:
-        """Return whether something is taken of which `stranger` does not count. Raises ForeignError."""
+        """Return whether to accept a file or folder; `stranger`: its untrusted part, or None. Raises ForeignError."""
         if stranger is None or self.foreign == "take":
             return True
         if self.foreign == "refuse":
@@ -81,9 +81,9 @@ class Places:
 
 
 def around(project: Path | None, start: Path, foreign_files: Foreign) -> Places:
-    """Return the places around a project, or around the current folder without one.
+    """Return the project and the event around a project, or around the current folder without one.
 
-    Raises UntrustedEventError, ConfigError, and ForeignError where files of others are refused.
+    Raises UntrustedEventError, ConfigError, and ForeignError if files of others are refused.
     """
     event = trusted_event(project or start, asked=foreign_files == "take")
     trusted = people(event) if event is None else people(event) | event.trusted
@@ -111,7 +111,7 @@ def around(project: Path | None, start: Path, foreign_files: Foreign) -> Places:
 
 
 def strangers_project(project: Path, foreign_files: Foreign) -> ForeignFile | None:
-    """Return the project.yaml of a folder when it is somebody else's and nobody trusted it. Raises as `around`."""
+    """Return the project.yaml of a folder if it belongs to another account and is not trusted. Raises as `around`."""
     if foreign_files == "take":
         return None
     stranger = look_at_project(project, trusted_event(project, asked=False)).foreign
@@ -119,7 +119,7 @@ def strangers_project(project: Path, foreign_files: Foreign) -> ForeignFile | No
 
 
 def admit_again(folder: Path, start: Path, foreign_files: Foreign) -> None:
-    """See that a run or study that is used again is the user's or the team's: what it recorded is run.
+    """Check that a run or study to be reused belongs to the user or the team: its recorded commands run again.
 
     Raises ForeignError, and as `around`.
     """

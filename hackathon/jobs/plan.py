@@ -1,4 +1,4 @@
-"""Jobs that were checked and rendered, and are not submitted yet: what `render` and `check` need, and no more."""
+"""Checked and rendered jobs before submission: what `render` and `check` need, and no more."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -23,7 +23,7 @@ class PlannedJob:
     request: Request
     sources: "Sources" = field(repr=False)
     settings: "Settings" = field(default_factory=dict, hash=False)
-    """What sets it apart from the other points of its study, beside the process count."""
+    """The settings of its study's point, besides the process count."""
 
     @cached_property
     def script(self) -> "JobScript":
@@ -42,26 +42,26 @@ class PlannedJob:
 
 @dataclass(frozen=True)
 class Plan:
-    """Jobs that were checked and rendered, and of which none is submitted yet."""
+    """Checked and rendered jobs, none of which is submitted yet."""
 
     sources: "Sources" = field(repr=False)
     jobs: tuple[PlannedJob, ...]
     repeat: int = 1
     """How often each job is submitted."""
     nodes: "Sequence[NodeGroup]" = ()
-    """The machine's nodes, as its scheduler describes them; none where the profile does, or nobody was asked."""
+    """The machine's nodes, as its scheduler describes them; empty if the profile does, or if it was not asked."""
     preflight: PlannedJob | None = None
-    """The job that looks at the nodes first; the others start only if it finds nothing wrong."""
+    """The job that checks the nodes first; the others start only if it finds no error."""
 
     @property
     def requests(self) -> list[Request]:
-        """The request of every job that will be submitted, the preflight's first; repeats stand there repeatedly."""
+        """The request of every job that will be submitted, the preflight's first, repeats included."""
         first = [self.preflight.request] if self.preflight else []
         return [*first, *(job.request for job in self.jobs for _ in range(self.repeat))]
 
     @property
     def cost(self) -> "Cost":
-        """The most that all of it can cost."""
+        """The highest possible cost of all jobs."""
         from hackathon.jobs.cost import cost
 
         return cost(self.requests, self.sources.cluster)
@@ -77,12 +77,11 @@ def plan_jobs(
     script: bool = True,
     nodes: "Sequence[NodeGroup]" = (),
 ) -> Plan:
-    """Return the plan of the jobs that are wanted, by default the one that the sources resolve to.
+    """Return the plan of `requests`, by default of the one that the sources resolve to.
 
-    `become` makes of a checked request the one that is submitted: a small job in the project's place. `place=False`
-    does not check where the runs would lie; `script=False` does not render; `nodes` are those of the machine,
-    where its scheduler was asked. Raises CheckError for the first request
-    that the cluster would not run, and as `render` does.
+    `become` changes a checked request into the one to submit, e.g. a small job in place of the project's. `place=False`
+    does not check the folder of the runs; `script=False` does not render; `nodes`: the machine's, as its scheduler
+    describes them. Raises CheckError for the first request that the cluster would not run, and as `render` does.
     """
     from hackathon.jobs.check import check
     from hackathon.jobs.resolve import resolve

@@ -1,4 +1,4 @@
-"""From a request to the job script. `render` gives exactly the bytes that a submission hands to the scheduler."""
+"""Render a request as a job script. `render` returns exactly the bytes that a submission sends to the scheduler."""
 
 import errno
 import os
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _OPTION = re.compile(r"-{1,2}[A-Za-z][A-Za-z0-9_.,:=@+/ -]{0,200}\Z")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}\Z")
 _LARGEST = 1 << 16
-"""Bytes of a template; the largest that is shipped has 11,000."""
+"""Most bytes of a template; the largest shipped one has 11,000."""
 
 
 def render_job(request: Request, cluster: Cluster, template_folders: "Folders" = ()) -> str:
@@ -46,14 +46,14 @@ def render(
 ) -> JobScript:
     """Return the scripts of a request.
 
-    `handed_on`: they are for a folder that many jobs are submitted from by hand, each of which works in a folder of its
-    own; its value is the project's folder, which the environment's lines know as `$HK_PROJECT`.
+    `handed_on`: the script is for a folder from which users submit many jobs, each of which works in a folder of its
+    own; the value is the project's folder, `$HK_PROJECT` in the environment's lines.
 
     `template_folders` (a project's, an event's) are searched before the shipped templates, each for `jobs/NAME.sh.j2`;
     a template there may extend the shipped one as `shipped/NAME.sh.j2`. Between them come those that the cluster takes
-    from an installed package. A mapping says whose files count in each: the file that is read is looked at, not that
-    which lay there when sources were gathered. Raises TemplateError for a template that is not safe or not valid,
-    ForeignError for one that does not count, RequestError for a value that may not stand in a header.
+    from an installed package. A mapping names the accounts whose files count in each folder; they are checked on the
+    file that is read, as it may have been replaced since. Raises TemplateError for a template that is not safe or not
+    valid, ForeignError for one that does not count, RequestError for a value that may not stand in a header.
     """
     dialect = registry.load_dialect(request.scheduler, cluster.dialect)
     environment, values = _environment(template_folders, dialect, cluster), _values(request, dialect)
@@ -74,7 +74,7 @@ def render_shell(request: Request, cluster: Cluster, template_folders: "Folders"
 
 
 def render_header(request: Request, cluster: Cluster, template_folders: "Folders" = ()) -> tuple[str, list[str]]:
-    """Return the header of a script, and the options that only the command of a submission can have."""
+    """Return the header of a script, and the options that only the submission command accepts."""
     dialect = registry.load_dialect(request.scheduler, cluster.dialect)
     environment, values = _environment(template_folders, dialect, cluster), _values(request, dialect)
     return _fill(environment, f"scheduler-{request.scheduler}.sh.j2", values), _command_options(request, dialect)
@@ -83,8 +83,8 @@ def render_header(request: Request, cluster: Cluster, template_folders: "Folders
 def render_files(request: Request, cluster: Cluster, runs: Path) -> Mapping[str, str]:
     """Return name → text of the files that the scheduler reads beside the script.
 
-    Stand-ins: `RUN` for the run's id, `hk-run` for the job's name.
-    `runs` is where the run directory would lie; where nodes do not see that, a folder that they do see stands for it.
+    `RUN` stands for the run's id, `hk-run` for the job's name.
+    `runs`: the folder of the future run directory; if nodes do not see it, a folder that they see replaces it.
     Raises RequestError as `Scheduler.files` does.
     """
     from hackathon.schedulers.base import Submission
@@ -133,17 +133,17 @@ def _fill(environment: "Environment", name: str, values: Mapping[str, Any]) -> s
     except (TooMuchError, RecursionError) as error:
         raise TemplateError("jobs.template_endless", name=name, what=error) from None
     except (jinja2.TemplateError, TypeError, ValueError, SyntaxError, MemoryError) as error:
-        # what Python says of a comparison of a number and a text, or of blocks that are nested too deep
+        # Python's errors when a template compares a number and a text, or nests blocks too deeply
         raise TemplateError("jobs.template_failed", name=name, what=error) from None
     return re.sub(r"\n{3,}", "\n\n", text).rstrip() + "\n"
 
 
 def assignments(request: Request, reserved_exit_codes: Iterable[int] = ()) -> str:
-    """Return the block of bash assignments: the only place where values meet the script.
+    """Return the block of bash assignments: only here do values enter the script.
 
-    Every value is one word on one line (`shell_word`): no content of a parameter, note or name can be read as shell, or
-    by a scheduler as a line of its own. Lists become arrays. Raises RequestError for a NUL character or a variable's
-    name that bash would not take.
+    Every value is one word on one line (`shell_word`): no content of a parameter, note or name can act as shell code,
+    or as a line for the scheduler. Lists become arrays. Raises RequestError for a NUL character or an invalid name of a
+    variable.
     """
     for name in request.variables:
         if not _NAME.match(name):
@@ -173,9 +173,9 @@ def assignments(request: Request, reserved_exit_codes: Iterable[int] = ()) -> st
 
 
 _BY_LINES = ("HK_ENVIRONMENT", "HK_VARIABLES")
-"""Lists of which each entry has a line of its own, to be read and edited."""
+"""Lists with one entry per line, for reading and editing."""
 _WIDTH = 112
-"""Letters on a line of the other lists, unless one word is longer."""
+"""Most letters on a line of the other lists, unless one word is longer."""
 
 
 def _quoted(name: str, value: "str | int | Iterable[str]") -> str:
@@ -208,7 +208,7 @@ class HeaderValues(dict[str, Any]):
 
 
 def header(request: Request) -> Header:
-    """Return what of a request a scheduler may want to know."""
+    """Return the values of a request that a scheduler may use."""
     return Header(
         queue=request.queue,
         group=request.group,
@@ -224,7 +224,7 @@ def header(request: Request) -> Header:
 
 
 def _command_options(request: Request, dialect: Dialect) -> list[str]:
-    """Return what only the command of a submission can say. Raises RequestError for what is no token."""
+    """Return the options that only the submission command accepts. Raises RequestError unless they are tokens."""
     words = dialect.command_options(header(request))
     for word in words:
         if not re.fullmatch(TOKEN, word):
@@ -233,7 +233,7 @@ def _command_options(request: Request, dialect: Dialect) -> list[str]:
 
 
 def directives(request: Request, dialect: Dialect) -> HeaderValues:
-    """Return the values that may stand in a header, each a token that means nothing to a shell.
+    """Return the values for the header, each a token without a meaning for a shell.
 
     Raises RequestError for a value that is not such a token.
     """
@@ -259,11 +259,11 @@ def directives(request: Request, dialect: Dialect) -> HeaderValues:
 
 
 _OF_SCHEDULER = {"scheduler-": "header.sh.j2", "identity-": "identity.sh.j2", "hosts-": "hosts.sh.j2"}
-"""How the templates of schedulers begin (`scheduler-NAME.sh.j2`), and what each is called in the scheduler's folder."""
+"""Prefix of a scheduler's template (`scheduler-NAME.sh.j2`) → its file in the scheduler's folder."""
 
 
 def _shipped_as(template: str, dialect: Dialect) -> Iterator[Path]:
-    """Yield where a template lies that comes with the toolkit or with the scheduler's plug-in."""
+    """Yield the possible paths of a template in the scheduler's folders and in the toolkit."""
     for beginning, name in _OF_SCHEDULER.items():
         if template.startswith(beginning):
             yield from (folder / name for folder in dialect.template_folders())
@@ -273,7 +273,7 @@ def _shipped_as(template: str, dialect: Dialect) -> Iterator[Path]:
 def templates_of_package(name: str, cluster: str) -> Path:
     """Return the folder of the job templates of an installed package that a cluster takes by name.
 
-    Raises RequestError when no package has them, and for a package that cannot be used.
+    Raises RequestError if no package has them, and for a broken package.
     """
     from hackathon.config import plug_ins
 
@@ -284,7 +284,7 @@ def templates_of_package(name: str, cluster: str) -> Path:
 
 
 def check_templates(folder: Path) -> None:
-    """See that the job templates in a folder may be used. Raises TemplateError, also when there are none."""
+    """Check that the job templates in a folder are allowed. Raises TemplateError, also if there are none."""
     environment = _environment((), Dialect())
     files = sorted(folder.glob("*.sh.j2"))
     if not files:
@@ -305,9 +305,10 @@ def _environment(template_folders: "Folders", dialect: Dialect, cluster: Cluster
         trusted_by_folder.setdefault(templates_of_package(cluster.templates, cluster.name), None)
 
     class Loader(BaseLoader):
-        """Own folders first, then the scheduler's and the shipped ones; `shipped/NAME` is always one of the latter.
+        """Finds templates: own folders first, then the scheduler's and the shipped ones; `shipped/NAME` skips the own
+        ones.
 
-        Each that did not come with the toolkit is linted.
+        Only shipped templates are not linted.
         """
 
         def get_source(self, environment: "Environment", template: str) -> tuple[str, str, Any]:
@@ -329,7 +330,7 @@ def _environment(template_folders: "Folders", dialect: Dialect, cluster: Cluster
 
 
 def _template_text(path: Path, trusted: "Trusted | None") -> str:
-    """Return a template's text; it may be somebody else's file. Raises TemplateError, ForeignError."""
+    """Return a template's text; the file may belong to another account. Raises TemplateError, ForeignError."""
     try:
         raw = _read(path) if trusted is None else _read_trusted(path, trusted)
         if len(raw) > _LARGEST:
@@ -345,7 +346,7 @@ def _read(path: Path) -> bytes:
 
 
 def _read_trusted(path: Path, trusted: "Trusted") -> bytes:
-    """Return what a file holds, whose owner and writers are those of the descriptor that is read."""
+    """Return the content of a file; its owner and writers are checked on the descriptor that is read."""
     from hackathon.access.ownership import ForeignFile, look
     from hackathon.config.trust import ForeignError
 

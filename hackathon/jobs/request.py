@@ -9,23 +9,23 @@ from hackathon.text.errors import RequestError
 from hackathon.text.quoting import in_double_quotes
 
 SCHEMA_VERSION = 1
-"""Raised when a field means something else than before, so that an older toolkit misreads it; not for new fields."""
+"""Increased when a field changes its meaning, so that an older toolkit would misread it; not for new fields."""
 
 
 def newer_version(value: object) -> int:
-    """Return the version of a JSON record where it is newer than this toolkit knows, else 0."""
+    """Return the version of a JSON record if it is newer than this toolkit supports, else 0."""
     version = value.get("schema_version") if isinstance(value, dict) else None
     return version if isinstance(version, int) and version > SCHEMA_VERSION else 0
 
 
 @dataclass(frozen=True)
 class Request:
-    """Everything that decides a job script. Two equal requests give the same bytes."""
+    """All inputs of a job script. Two equal requests give the same bytes."""
 
     name: str
     """Recipe's or project's name."""
     recipe: str | None
-    """Recipe's name, None for own code."""
+    """Recipe's name, None for the user's own code."""
     framework: str | None
     cluster: str
     scheduler: str
@@ -36,7 +36,7 @@ class Request:
     processes: int
     processes_per_node: int
     threads: int
-    """Threads a process, constant over a study."""
+    """Threads per process, constant in a study."""
     gpus_per_node: int
     walltime: int
     """Seconds."""
@@ -49,7 +49,7 @@ class Request:
     environment: tuple[str, ...] = ()
     """Shell lines before the program."""
     dialect: dict[str, Any] = field(default_factory=dict)
-    """How the cluster's scheduler wants to be asked (Dialect as a dict); older records have none."""
+    """Options of the cluster's scheduler (Dialect as a dict); older records have none."""
     variables: dict[str, str] = field(default_factory=dict)
     """Exported variables as double-quoted shell text."""
     python_environment: dict[str, str] | None = None
@@ -58,7 +58,7 @@ class Request:
     metrics: dict[str, dict[str, Any]] = field(default_factory=dict)
     """Metric records (config.recipe.Metric) as plain dicts."""
     data: tuple[dict[str, Any], ...] = ()
-    """Data records (config.recipe.Data) as plain dicts: what must be in `data` beside the runs."""
+    """Data records (config.recipe.Data) as plain dicts: what `data` beside the runs must contain."""
     check: dict[str, Any] | None = None
     """Check record (config.recipe.Check) as a plain dict."""
     mode: str | None = None
@@ -70,25 +70,25 @@ class Request:
     signal: str = "none"
     mpi_options: tuple[str, ...] = ()
     binding: str | None = None
-    """Which cores a rank may use: none, numa or cores; None leaves it to the launcher."""
+    """Which cores a rank may use: none, numa or cores; None leaves the choice to the launcher."""
     directives: tuple[str, ...] = ()
     source: str = ""
-    """The folder that the source snapshot is taken from."""
+    """The folder of which the source snapshot is taken."""
     shared: dict[str, str] = field(default_factory=dict)
-    """Path below `source` → where it lies, of the files that a recipe shares: a run gets copies of them."""
+    """Path below `source` → path of the file that recipes share: a run gets a copy of it."""
     in_place: bool = False
     """Run the live folder `source` instead of a snapshot."""
     memory: int | None = None
-    """Bytes of main memory that are asked for on each node; None: what the site gives."""
+    """Requested bytes of main memory on each node; None: the site's default."""
     gpus_per_process: int = 1
     """GPUs of a rank; from 2 on a rank sees only its own."""
     exclude: tuple[str, ...] = ()
-    """Paths or patterns in `source` that are linked into the run, not copied."""
+    """Paths or patterns in `source` that a run links and does not copy."""
     team: str | None = None
     plug_ins: dict[str, str] | None = None
-    """`kind name` → package and version of what installed packages bring; None without any."""
+    """`kind name` → package and version of the plug-ins of installed packages; None without any."""
     origins: dict[str, str] = field(default_factory=dict)
-    """Field or `parameters.NAME` → where its value came from."""
+    """Field or `parameters.NAME` → origin of its value."""
 
     @property
     def gpus_wanted(self) -> int:
@@ -97,7 +97,7 @@ class Request:
 
     @property
     def exported(self) -> dict[str, str]:
-        """The variables, with PYTHONPATH where the program runs in place: there are no copies of shared files there."""
+        """The variables, and PYTHONPATH if the program runs in place: then there are no copies of shared files."""
         if not self.in_place or not self.shared:
             return self.variables
         folders = ":".join(dict.fromkeys(in_double_quotes(str(Path(path).parent)) for path in self.shared.values()))
@@ -111,9 +111,9 @@ class Request:
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> "Request":
-        """Return the request from its JSON; fields that this toolkit does not know are dropped.
+        """Return the request from its JSON without unknown fields.
 
-        Raises RequestError for the JSON of a newer version, whose fields it could misread.
+        Raises RequestError for the JSON of a newer version, whose fields this toolkit could misread.
         """
         if version := newer_version(value):
             raise RequestError("jobs.newer_request", version=version, known=SCHEMA_VERSION)

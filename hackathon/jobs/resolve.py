@@ -1,4 +1,4 @@
-"""From everything that people wrote and asked for to one request, each value with its origin.
+"""Combine all files and options into one request, each value with its origin.
 
 Precedence, highest first: command line → environment (`HACKATHON_*`) → project → user → event → recipe → cluster.
 """
@@ -34,35 +34,35 @@ BUILT, DATA = "hackathon env create", "hackathon data fetch"
 
 @dataclass(frozen=True)
 class Sources:
-    """Everything that has a say in a request."""
+    """All files and options that affect a request."""
 
     cluster: Cluster
     options: Options = field(default_factory=Options)
     environment: Options = field(default_factory=Options)
     project: Project | None = None
     surrounding: Project | None = None
-    """The project in whose folder a recipe is run: it says where the job runs, and nothing of what runs."""
+    """The project around a recipe that runs: it decides where the job runs, but not what runs."""
     user: Defaults = field(default_factory=Defaults)
     event: "Event | None" = None
     recipe: Recipe | None = None
     folder: Path = Path()
-    """Where the program lies: the recipe's or the project's folder."""
+    """The folder of the program: the recipe's or the project's."""
     shared: Mapping[str, Path] = field(default_factory=dict, hash=False)
-    """Path below the folder → where it lies, of what a run gets beside a recipe's program (`load.shared_files`)."""
+    """Path below the folder → path of a file that a run gets beside a recipe's program (`load.shared_files`)."""
     template_folders: Mapping[Path, Trusted | None] = field(default_factory=dict, hash=False)
-    """Folders with overriding templates, the project's first, and whose files count in each; None: everybody's."""
+    """Folders of overriding templates, the project's first, and the accounts whose files count; None: everyone's."""
     runs: Path = Path("runs")
-    """Where run directories go."""
+    """The folder of run directories."""
     cluster_origin: str = COMMAND_LINE
     python_environment: PythonEnvironment | None = None
-    """What `hackathon env create` built for this recipe or project."""
+    """The environment that `hackathon env create` built for this recipe or project."""
     event_folder: Path | None = None
     team: "Team | None" = None
-    """The event's team that the project belongs to: its group pays where nobody names another one."""
+    """The event's team of the project: its group is charged unless another one is given."""
     plug_ins: Mapping[str, str] = field(default_factory=dict, hash=False)
-    """What of it installed packages bring (`sources.packages_of`)."""
+    """The plug-ins of installed packages among them (`sources.packages_of`)."""
     left_out: tuple[ForeignFile, ...] = ()
-    """What belongs to other accounts and has therefore no say."""
+    """Files of other accounts, which are ignored."""
 
     @property
     def name(self) -> str:
@@ -74,7 +74,7 @@ class Sources:
 
 
 class _Chooser:
-    """Picks the first value that somebody gave, and remembers who."""
+    """Chooses the first value that is not None, and records its origin."""
 
     def __init__(self, sources: Sources) -> None:
         event = sources.event
@@ -101,7 +101,7 @@ class _Chooser:
 
 
 def payer(sources: Sources) -> Defaults | None:
-    """Return the group of the event's team, on a cluster of the event whose jobs have one; None without."""
+    """Return the group of the event's team, on a cluster of the event whose jobs have one, else None."""
     if sources.team is None or known_dialect(sources.cluster).this_machine:
         return None
     clusters = sources.event.clusters if sources.event is not None else {}
@@ -111,9 +111,9 @@ def payer(sources: Sources) -> Defaults | None:
 
 
 def resolve(sources: Sources, *, processes: int | None = None, mode: str | None = None) -> Request:
-    """Return the request; `processes` and `mode` (`weak`, `strong`) are given for the points of a study.
+    """Return the request; the points of a study give `processes` and `mode` (`weak`, `strong`).
 
-    Raises RequestError when values do not fit together; limits of the cluster are the business of `check`.
+    Raises RequestError if values contradict each other; `check` checks the cluster's limits.
     """
     cluster, recipe, project = sources.cluster, sources.recipe, sources.project
     settings = project or sources.surrounding
@@ -200,7 +200,7 @@ def resolve(sources: Sources, *, processes: int | None = None, mode: str | None 
 
 
 def usual_threads(cluster: Cluster, cores: int, full: int, per_node: int) -> int:
-    """Return the threads of a process: the cluster's, but fewer where more processes than usual share a node."""
+    """Return the threads of a process: the cluster's, but fewer if more processes than usual share a node."""
     if cluster.threads and (per_node <= full or cluster.node.cores == "auto"):
         return cluster.threads
     return max(1, min(cores // per_node, cluster.threads or cores))
@@ -211,7 +211,7 @@ def _surroundings(
 ) -> tuple[list[tuple[str, str]], dict[str, tuple[str, str]]]:
     """Return the shell lines before the program and its variables, each with its origin.
 
-    A rerun on another cluster leaves out what belongs to this one.
+    A rerun on another cluster leaves out the lines and variables of this one.
     """
     cluster, recipe, project, built = sources.cluster, sources.recipe, sources.project, sources.python_environment
     of_cluster, of_recipe = f"cluster {cluster.name}", f"recipe {recipe.name if recipe else ''}"
@@ -237,12 +237,12 @@ def _surroundings(
 def _shape(
     sources: Sources, choose: _Chooser, queue: str | None, full: int, gpus: int, processes: int | None
 ) -> tuple[int, int, int]:
-    """Return (nodes, processes, processes per node), and note the origins."""
+    """Return (nodes, processes, processes per node), and record their origins."""
     of_cluster = f"cluster {sources.cluster.name}"
     limit = sources.cluster.queues[queue].processes_per_node if queue in sources.cluster.queues else None
     per_node = choose.pick("processes_per_node", min(full, limit or full), of_cluster)
     explicit = choose.origins["processes_per_node"] != of_cluster
-    # Who gives nodes or processes decides both: a project's `nodes` must not meet a command line's `--processes`.
+    # One source decides both: a project's `nodes` must not be combined with a command line's `--processes`.
     nodes = None
     origin = "study"
     if processes is None:
@@ -280,13 +280,13 @@ def _shape(
 
 
 def wanted_data(recipe: Recipe | None, project: Project | None) -> list[Data]:
-    """Return the recipe's data and the project's; a name that both have is the project's."""
+    """Return the recipe's data and the project's; the project's replace those of the same name."""
     entries = [*(recipe.data if recipe else []), *(project.data if project else [])]
     return list({entry.name: entry for entry in entries}.values())
 
 
 def declared_parameters(project: Project | None, recipe: Recipe | None) -> dict[str, Parameter]:
-    """Return the parameters that may be given: the recipe's, or those that the project declares for its own command."""
+    """Return the allowed parameters: the recipe's, or those that the project declares for its own command."""
     if recipe is not None:
         return recipe.parameters
     declared: dict[str, Parameter] = {}
@@ -322,7 +322,7 @@ def _command(sources: Sources, values: Mapping[str, Scalar]) -> tuple[str, ...]:
 
 
 def _launcher(sources: Sources, choose: _Chooser) -> tuple[str, str]:
-    """Return the launcher and its origin: what was asked for, else the first that both sides can."""
+    """Return the launcher and its origin: the requested one, else the first that program and cluster support."""
     launcher_asked = choose.pick("launcher", None, "")
     if launcher_asked is not None:
         return launcher_asked, choose.origins["launcher"]

@@ -1,7 +1,7 @@
-"""Settings of a study's point: what varies beside the process count, as text, as a key and back.
+"""Settings of a study's point: the values besides the process count, as text, as a key and back.
 
-Values are written as one line of CSV (RFC 4180): a value that contains a comma or a quotation mark stands in quotation
-marks, and a quotation mark in it is doubled.
+Values are one line of CSV (RFC 4180): a value with a comma or a quotation mark is in quotation marks, and a quotation
+mark in it is doubled.
 """
 
 import csv
@@ -25,7 +25,7 @@ def point_key(processes: int, settings: Settings) -> str:
 
 
 def settings_in(point: object) -> dict[str, Scalar]:
-    """Return the settings of a point as a run or a study recorded it; empty for anything that is not such a record."""
+    """Return the settings of a point in the record of a run or a study; empty for any other value."""
     settings = point.get("settings") if isinstance(point, dict) else None
     if not isinstance(settings, dict):
         return {}
@@ -33,7 +33,7 @@ def settings_in(point: object) -> dict[str, Scalar]:
 
 
 def settings_text(settings: Settings, separator: str = ", ") -> str:
-    """Return settings as a person reads them: `lr=0.1, launcher=mpirun`; empty without any."""
+    """Return settings as text for users: `lr=0.1, launcher=mpirun`; empty without any."""
     return separator.join(f"{name}={value_text(value)}" for name, value in settings.items())
 
 
@@ -45,12 +45,12 @@ def value_text(value: Scalar) -> str:
 
 
 def written(values: Iterable[str], quoted: bool = False) -> str:
-    """Return values as they are written behind `NAME=`, with quotes where needed; `values_of` reads them back.
+    """Return values as on the command line behind `NAME=`, with quotes if needed; `values_of` reads them back.
 
     `quoted`: with quotes around every value.
     """
     stream = io.StringIO()
-    # it quotes the letters of its line end, too
+    # csv also quotes values with letters of the line terminator
     writer = csv.writer(stream, lineterminator="\r\n", quoting=csv.QUOTE_ALL if quoted else csv.QUOTE_MINIMAL)
     writer.writerow(values)
     return stream.getvalue().removesuffix("\r\n")

@@ -1,4 +1,4 @@
-"""Find the files that have a say in a request and read them."""
+"""Find and read the files that affect a request."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 def find_sources(
     target: str | None, options: Options, start: Path | None = None, *, foreign: Foreign = "refuse"
 ) -> Sources:
-    """Return everything that has a say in a request for a target, in this process's environment.
+    """Return all files and options that affect a request for a target, in this process's environment.
 
-    `start`: the folder to start from, by default the current one. `foreign`: what becomes of commands, environments and
-    templates of other accounts; by default they are refused, for a job would run them. Raises as `gather`.
+    `start`: the folder to start from, by default the current one. `foreign`: how to handle commands, environments and
+    templates of other accounts; by default they are refused, as a job would run them. Raises as `gather`.
     """
     return gather(target, options, os.environ, start or Path.cwd(), foreign=foreign)
 
@@ -37,16 +37,16 @@ def gather(
     target: str | None, options: Options, environment: Mapping[str, str], start: Path, *, foreign: Foreign = "leave"
 ) -> Sources:
     """Return the sources for a target: a recipe's name, a folder with project.yaml or recipe.yaml, or None for the
-    project that holds `start`. A recipe that is run inside a project of the user's own, or of the team, takes from it
-    where its jobs run and where its runs lie. `foreign`: what becomes of commands, environments and templates of other
+    project that contains `start`. A recipe that runs inside a project of the user or the team takes from it where its
+    jobs run and the folder of its runs. `foreign`: how to handle commands, environments and templates of other
     accounts.
 
-    Raises RequestError when there is no such target or a file is wrong, and as `places.around`.
+    Raises RequestError if there is no such target or a file is wrong, and as `places.around`.
     """
     of_environment = options_of_environment(environment)
     project_folder = _project_folder(target, start)
     around_it = load.find_project(start) if project_folder is None and not options.no_project else None
-    # anybody may put a project above a folder of mine
+    # any account may put a project above a folder of the user
     stranger = strangers_project(around_it, foreign) if around_it is not None else None
     if stranger is not None:
         around_it = None
@@ -66,7 +66,7 @@ def gather(
         recipe, folder = load.load_recipe(project.recipe, folders)
         recipe_file = folder / load.RECIPE_FILE
         shared = load.shared_files(recipe, folder)
-        # a project that carries its own copy of the program runs that copy
+        # a project with its own copy of the program runs that copy
         if project_folder and (project_folder / recipe.entry).is_file():
             folder = project_folder
     else:
@@ -86,7 +86,7 @@ def gather(
     built = environment_here(subject, cluster, environment, project_folder or around_it or start, search)
     team = None
     if event is not None and search.event_folder is not None:
-        # most projects belong to no event: its records are made only when there is one
+        # most projects belong to no event: its records are created only if there is one
         from hackathon.config.event import own_team
 
         claimed = (project or surrounding or Project("")).team
@@ -114,7 +114,7 @@ def gather(
 
 
 def _project_folder(target: str | None, start: Path) -> Path | None:
-    """Return the project's folder, or None when the target is a recipe."""
+    """Return the project's folder, or None if the target is a recipe."""
     if target is None:
         project = load.find_project(start)
         if project is None:
@@ -129,13 +129,13 @@ def _project_folder(target: str | None, start: Path) -> Path | None:
 def environment_here(
     subject: str, cluster: Cluster, environment: Mapping[str, str], folder: Path, search: Places
 ) -> PythonEnvironment | None:
-    """Return the Python environment that was built for a recipe or a project, None without one that counts."""
+    """Return the Python environment that was built for a recipe or a project, None without a trusted one."""
     gpus = machine.gpus() if cluster.node.gpus == "auto" else cluster.node.gpus
     envs = environments_folder(environment, folder)
     built = find_environment(subject, envs, gpus=gpus)
     if built is None:
         return None
-    # who owns the folder that the user named counts, but not whoever put an environment into it beside
+    # the owner of the folder that the user named is trusted, but not another account that put an environment into it
     named = Trusted(frozenset({envs.stat().st_uid})) if environment.get(FOLDER_VARIABLE) else Trusted(frozenset())
     stranger = foreign(built.path / ENVIRONMENT_RECORD, search.trusted | named)
     return built if search.judge(stranger) else None
@@ -144,7 +144,7 @@ def environment_here(
 def cluster_name(
     options: Options, environment: Options, project: Project | None, user: Defaults, event: "Event | None"
 ) -> tuple[str | None, str]:
-    """Return (name, who gave it) of the cluster to use: the first that somebody names, else what this machine seems."""
+    """Return (name, origin) of the cluster to use: the first that is named, else one that fits this machine."""
     layers: list[tuple[str, object]] = [
         (COMMAND_LINE, options), (ENVIRONMENT, environment), (PROJECT, project), (USER, user),
         (EVENT, event.defaults if event else None),
@@ -161,11 +161,11 @@ def cluster_name(
 def packages_of(
     cluster: Cluster, cluster_file: Path, folders: Sequence[Path], recipe_file: Path | None = None
 ) -> dict[str, str]:
-    """Return `kind name` → package and version of what installed packages bring: a run's record names them.
+    """Return `kind name` → package and version of the plug-ins of installed packages, for a run's record.
 
     Example: `clusters kumo` → `hackathon-kumo 1.2`.
 
-    Raises RequestError for a name that two packages bring.
+    Raises RequestError for a name that two packages have.
     """
     packages = {"clusters": load.package_of(cluster_file, folders)}
     names = {"clusters": cluster.name}

@@ -1,6 +1,6 @@
 """Shell lines and variables of a request on another cluster: the machine's are new, the program's stay.
 
-A stranger's program is not believed: what it brings along is marked, and its values stand for their letters.
+A program from outside is not trusted: its lines are marked, and its values are taken literally.
 """
 
 import re
@@ -17,9 +17,9 @@ from hackathon.schedulers import profiles
 from hackathon.text.errors import RequestError
 
 CRATE = "crate"
-"""The origin of what a stranger's program brings along."""
+"""The origin of lines and variables of a program from outside."""
 _OF_MACHINE = re.compile(r"\s*(module|ml)\s|.*/(etc/profile|modules|Modules)|export VIRTUAL_ENV=|unset PIP_ROOT")
-"""Lines of a request without origins that belong to a machine, as far as one can see."""
+"""Matches lines that probably belong to a machine, for requests without origins."""
 
 
 def surroundings(old: Request, sources: Sources) -> tuple[list[tuple[str, str]], dict[str, tuple[str, str]]]:
@@ -34,11 +34,11 @@ def surroundings(old: Request, sources: Sources) -> tuple[list[tuple[str, str]],
 
 
 def surroundings_of_crate(old: Request, sources: Sources) -> tuple[list[tuple[str, str]], dict[str, tuple[str, str]]]:
-    """Return the same for a program of a stranger.
+    """Return the same for a program from outside.
 
-    What its records say of themselves is not believed: lines and variables of a recipe are those of the recipe that is
-    here. The rest has the origin CRATE, to be confirmed, and its values stand for their letters. Raises RequestError
-    for a variable, set as such or in a line, that decides what is loaded or run beside the program.
+    Its recorded origins are not trusted: a recipe's lines and variables come from the recipe installed here. The rest
+    has the origin CRATE, for the user to confirm, and its values are literal. Raises RequestError for a variable, set
+    as such or in a line, that decides what is loaded or run beside the program.
     """
     recipe = sources.recipe
     of_recipe = f"recipe {recipe.name}" if recipe else ""
@@ -75,7 +75,7 @@ def _in_order(
 
 
 def _kept_lines(old: Request, sources: Sources) -> Iterator[tuple[str, str]]:
-    """Yield (line, recorded origin) of the shell lines that belong to no machine."""
+    """Yield (line, recorded origin) of the shell lines that do not belong to a machine."""
     for line, origin in zip(old.environment, _origins(old, sources), strict=True):
         if not origin.startswith("cluster ") and origin != BUILT:
             yield line, origin
@@ -89,7 +89,7 @@ def _variables_here(old: Request, sources: Sources) -> dict[str, tuple[str, str]
 
 
 def _kept_variables(old: Request, sources: Sources) -> Iterator[tuple[str, tuple[str, str]]]:
-    """Yield (name, (value, recorded origin)) of the variables that belong to no machine."""
+    """Yield (name, (value, recorded origin)) of the variables that do not belong to a machine."""
     profile = _known_here(old, sources)
     of_profile = profile.variables if profile else {}
     for name, value in old.variables.items():
@@ -101,7 +101,7 @@ def _kept_variables(old: Request, sources: Sources) -> Iterator[tuple[str, tuple
 
 
 def _origins(old: Request, sources: Sources) -> list[str]:
-    """Return the origin of each shell line; of an older request's, which does not know them, as far as one can see."""
+    """Return the origin of each shell line; for an older request without origins a guess."""
     if "environment.0" in old.origins:
         return [old.origins.get(f"environment.{number}", PROJECT) for number in range(len(old.environment))]
     profile = _known_here(old, sources)
@@ -110,7 +110,7 @@ def _origins(old: Request, sources: Sources) -> list[str]:
 
 
 def _known_here(old: Request, sources: Sources) -> Cluster | None:
-    """Return the profile of the recorded cluster, None where it is not known."""
+    """Return the profile of the recorded cluster, None if it is unknown here."""
     try:
         return profiles.load_cluster(old.cluster, [folder.parent for folder in sources.template_folders])
     except RequestError:

@@ -1,6 +1,6 @@
-"""From a recorded request to one that another cluster runs: what was measured stays, what belongs to a machine changes.
+"""Change a recorded request so that another cluster runs it: the experiment stays, what belongs to a machine changes.
 
-Processes, command and parameters are the experiment and stay unless somebody asks for others. Queue, group, walltime's
+Processes, command and parameters are the experiment and stay unless the user gives others. Queue, group, walltime's
 limit, nodes, starter, launcher, modules and folders are the new cluster's.
 """
 
@@ -40,10 +40,10 @@ def sources_here(
     stay: bool = False,
     foreign: Foreign = "refuse",
 ) -> Sources:
-    """Return what has a say in a rerun at this place: the new cluster's profile, the user's and the event's defaults.
+    """Return the files and options for a rerun here: the new cluster's profile, the user's and the event's defaults.
 
-    Without `--cluster`, `stay` keeps the recorded cluster, which a crate from elsewhere does not. `foreign` as in
-    `gather`. Raises RequestError when no cluster is named, or its profile is not known here, and as `places.around`.
+    Without `--cluster`, `stay` keeps the recorded cluster; a crate from elsewhere does not. `foreign` as in `gather`.
+    Raises RequestError if no cluster is named, or its profile is unknown here, and as `places.around`.
     """
     of_environment = options_of_environment(environment)
     project_folder = load.find_project(start)
@@ -85,11 +85,11 @@ def sources_here(
 def transfer(
     old: Request, sources: Sources, *, run: str, files: Mapping[str, bytes], source: str, foreign: bool
 ) -> tuple[Request, list[RequestChange]]:
-    """Return the request for the new place, and every difference from the recorded one.
+    """Return the request for the new cluster, and every difference from the recorded one.
 
-    `run` is its name, `files` the program's (its own recipe.yaml or project.yaml tells its parameters), `source` where
-    they come from; `foreign`: it comes from a crate, so that group and reservation are somebody else's. Raises
-    RequestError when a parameter is not known; whether the cluster can run it is the business of `check`.
+    `run` is its name, `files` the program's (its own recipe.yaml or project.yaml declares its parameters), `source`
+    their folder; `foreign`: it comes from a crate, so that group and reservation are another user's. Raises
+    RequestError for an unknown parameter; `check` checks whether the cluster can run it.
     """
     cluster = sources.cluster
     same = cluster.name == old.cluster and not foreign
@@ -147,7 +147,7 @@ def transfer(
 
 
 class _Move:
-    """Chooses the values of one transfer, and remembers why."""
+    """Chooses the values of one transfer, and records the reasons."""
 
     def __init__(self, old: Request, sources: Sources, same: bool) -> None:
         self.old, self.here, self.same = old, sources, same
@@ -162,7 +162,7 @@ class _Move:
         self.whys: dict[str, str] = {}
         used = sources.event.clusters.get(cluster.name) if sources.event else None
         self.layers: list[tuple[str, Any]] = [(COMMAND_LINE, sources.options)]
-        if not same:  # on the same cluster what was recorded comes before the defaults of this place
+        if not same:  # on the same cluster recorded values come before the defaults here
             self.layers += [
                 (ENVIRONMENT, sources.environment), (PROJECT, sources.project), (USER, sources.user), (EVENT, used),
                 (EVENT, payer(sources)),
@@ -170,7 +170,7 @@ class _Move:
             ]  # fmt: skip
 
     def pick(self, name: str, default: Any) -> Any:
-        """Return the first value that somebody gives at this place."""
+        """Return the first value that a source here gives."""
         for origin, record in self.layers:
             value = getattr(record, name, None)
             if value is not None:
@@ -182,7 +182,7 @@ class _Move:
         return default
 
     def shape(self) -> tuple[str | None, int, int, int]:
-        """Return queue, nodes, processes and processes per node: the queue asked for, else the first that fits."""
+        """Return queue, nodes, processes and processes per node: the requested queue, else the first that fits."""
         cluster = self.here.cluster
         chosen = self.pick("queue", None)
         if chosen is None and self.same:
@@ -193,7 +193,7 @@ class _Move:
         shapes = [(name, *self._sizes(cluster.queues[name])) for name in names if name in cluster.queues]
         wide = [shape for shape in shapes if _holds(cluster.queues[shape[0]], shape[1])] or shapes[:1]
         walltime = self.here.options.walltime or self.old.walltime
-        # the first that gives the whole walltime, else the one that gives the most of it
+        # the first queue that allows the entire walltime, else the one that allows the most of it
         return max(wide, key=lambda shape: min(walltime, cluster.queues[shape[0]].longest(shape[1]) or walltime))
 
     def _sizes(self, queue: Queue) -> tuple[int, int, int]:
@@ -214,7 +214,7 @@ class _Move:
         if processes <= per_node or alone:
             return 1, processes, processes
         if processes % per_node and not options.processes_per_node:
-            # the largest even share of a node, if no more than half of it stays empty
+            # the largest even share of a node that leaves at most half of it empty
             per_node = next((count for count in range(per_node, per_node // 2, -1) if processes % count == 0), per_node)
         if processes % per_node:
             below = processes // per_node * per_node
@@ -224,12 +224,12 @@ class _Move:
         return processes // per_node, processes, per_node
 
     def threads(self, per_node: int) -> int:
-        """Return the recorded threads where a node has the cores for them: other threads can change the last bits."""
+        """Return the recorded threads if a node has the cores for them: other threads can change the last bits."""
         threads = self.here.options.threads
         if threads:
             self.origins["threads"], self.whys["threads"] = COMMAND_LINE, message("crate.why_given")
             return threads
-        # here they fitted before, and the cores of this machine say nothing of a node's
+        # on the same cluster they fitted before; the cores of this machine say nothing about a compute node
         stays = self.same and (per_node <= self.old.processes_per_node or self.here.cluster.node.cores == "auto")
         if stays or self.old.threads * per_node <= self.cores:
             return self.old.threads
@@ -238,7 +238,7 @@ class _Move:
         return usual_threads(self.here.cluster, self.cores, self.full, per_node)
 
     def walltime(self, queue: Queue, nodes: int) -> int:
-        """Return the walltime asked for, else the recorded one, cut to what the queue gives."""
+        """Return the requested walltime, else the recorded one, limited to the queue's."""
         walltime = self.here.options.walltime
         if walltime:
             self.origins["walltime"], self.whys["walltime"] = COMMAND_LINE, message("crate.why_given")
@@ -251,7 +251,7 @@ class _Move:
         return longest
 
     def launcher(self, nodes: int) -> str:
-        """Return the recorded launcher where this cluster has it, else the first that program and cluster share."""
+        """Return the recorded launcher if this cluster has it, else the first that program and cluster share."""
         launcher = self.here.options.launcher
         if launcher:
             self.origins["launcher"], self.whys["launcher"] = COMMAND_LINE, message("crate.why_given")
@@ -283,7 +283,7 @@ class _Move:
 
 
 def _of_program(old: Request) -> dict[str, str]:
-    """Return the package that a run's program is from, whatever is installed here."""
+    """Return the package of a run's program, whatever is installed here."""
     return {name: package for name, package in (old.plug_ins or {}).items() if name.startswith("recipes ")}
 
 
@@ -292,7 +292,7 @@ def _recipe_here(old: Request, folders: list[Path]) -> Recipe | None:
         return None
     try:
         return load.load_recipe(old.recipe, folders)[0]
-    except RequestError:  # a recipe of the event, which is not known here; the program comes with the run
+    except RequestError:  # a recipe of the event, unknown here; the program comes with the run
         return None
 
 
@@ -307,7 +307,7 @@ def _queue(cluster: Cluster, name: str | None) -> Queue:
 def _with_parameters(
     old: Request, sources: Sources, files: Mapping[str, bytes], run: str
 ) -> tuple[dict[str, Scalar], tuple[str, ...]]:
-    """Return all parameters with those that were asked for, and the command that they make."""
+    """Return all parameters with the requested ones, and the resulting command."""
     recipe = _carried(Recipe, files, "recipe.yaml") or sources.recipe if old.recipe else None
     project = None if old.recipe else _carried(Project, files, "project.yaml")
     parameters = declared(project, recipe)
@@ -322,7 +322,7 @@ def _with_parameters(
 
 
 def _carried(kind: type[Any], files: Mapping[str, bytes], name: str) -> Any:
-    """Return the record of a file that lies with the program, None when it has none."""
+    """Return the record of a file that comes with the program, None without one."""
     if name not in files:
         return None
     from hackathon.config.validate import validate

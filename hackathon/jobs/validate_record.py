@@ -1,4 +1,4 @@
-"""Is a recorded request one that this toolkit would have written? Asked of requests that come from strangers."""
+"""Check a recorded request from outside: is it one that this toolkit could have written?"""
 
 import re
 from collections.abc import Callable
@@ -13,10 +13,10 @@ _MOST = 10_000_000
 
 
 def wrong_field(request: Request) -> str | None:
-    """Return the name of a field whose value has the wrong type or could not have been written, None when all are good.
+    """Return the name of a field with a wrong type or an impossible value, None if all fields are valid.
 
-    What it guards: names that become parts of paths, numbers that are counted with, words that must be words. The
-    program itself, its shell lines and its variables are the stranger's all the same.
+    It protects names that become parts of paths, numbers for arithmetic, and lists of words. The program itself, its
+    shell lines and its variables stay untrusted.
     """
     return next((name for name, good in _RULES.items() if not good(getattr(request, name))), None)
 
@@ -30,7 +30,7 @@ def _texts(value: object) -> bool:
 
 
 def _title(value: object) -> bool:
-    """A project's name may have any letters, but it is a part of paths."""
+    """Return whether a value is a project's name: any letters, but a valid part of a path."""
     return (
         isinstance(value, str)
         and 0 < len(value) <= 200

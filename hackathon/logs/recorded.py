@@ -16,15 +16,15 @@ from hackathon.text.json_fields import count_of, listed, mapping_of, text_of
 from hackathon.text.numbers import finite
 
 FOLDER = "steps"
-"""Folder of a run with the files of its recorders."""
+"""Folder in a run that contains the recorders' files."""
 RANKS = 64
-"""Ranks whose files are read, spread evenly: the ranks of a training do the same."""
+"""Most ranks whose files are read, evenly spread: all ranks of a training do the same."""
 BLOCKS, WORKLOADS = 256, 64
-"""Blocks and workloads of a file that are read; a recorder writes fewer."""
+"""Most blocks and workloads of a file that are read; a recorder writes fewer."""
 CONFIRMED = 0.2
-"""Share by which a printed throughput may differ from the recorded one: they exclude different steps."""
+"""Allowed relative difference of printed and recorded throughput: they exclude different steps."""
 CLAIMED = 0.9
-"""Share of the steps whose samples must come from batches of a DataLoader for a rate in samples."""
+"""Least share of the steps with batches of a DataLoader for a throughput in samples."""
 
 
 @dataclass(frozen=True)

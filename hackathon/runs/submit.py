@@ -189,9 +189,10 @@ def submit_many(
 def submit_chain(
     runs: Sequence[RunDirectory], scheduler: "Scheduler", after: tuple[str, str] | None = None
 ) -> Outcomes:
-    """Submit the segments in their order, each after the former's end, and return what became of them.
+    """Submit the segments in order, each after the end of the previous one, and return the outcomes.
 
-    `after`: what the first one waits for. After a failure no further one is begun: `submit --again` goes on.
+    `after`: the job that the first segment waits for. After a failure the rest is not submitted: `submit --again`
+    does that.
     """
     outcomes = Outcomes()
     for run in runs:

@@ -32,10 +32,10 @@ FIELDS = ("recipe", "cluster", "queue", "launcher", "nodes", "processes_per_node
 
 
 def evidence_of(run: RunDirectory, *, before: str = "", shares: RunShares | None = None) -> GainEvidence:
-    """Return what is known of a run beside its shares.
+    """Return what decides about the gain of a change, apart from the shares of time of a run.
 
-    `before`: the id of the first run that counts no more; a table that was measured later told nobody what to do.
-    `shares`: its own; what they do not tell of communication is asked of a profile, whose traces take seconds to read.
+    `before`: only speedup tables of runs before this id count; nobody could use a later one.
+    `shares`: the run's own; if they do not show the communication, a profile is read, which takes seconds.
     """
     record = run.known()
     unknown = shares is not None and record.processes > 1 and shares.mean.waiting is None

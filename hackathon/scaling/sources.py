@@ -1,4 +1,4 @@
-"""The source of a study's throughput, and its measured scaling mode: the recorder's counts decide. Pure."""
+"""Choose the source of a study's throughput and its scaling mode: the recorder's counts decide. Pure."""
 
 import json
 from collections.abc import Sequence
@@ -15,8 +15,8 @@ PRINTED = "printed"
 def throughput_source(name: str, runs: Sequence[RunResult]) -> tuple[str, str]:
     """Return the metric of a study's throughput and its source, PRINTED or RECORDED; `runs`: the successful ones.
 
-    All points have the same source: a number that all runs printed and no recorder contradicts, else the first one that
-    all recorders counted, else the printed one. `name`: the study's metric.
+    All points have the same source: `name` (the study's metric) if all runs printed it and no recorder contradicts it,
+    else the first metric that all recorders counted, else the printed one.
     """
     printed = all(name in run.metrics and run.metrics[name] != run.recorded.get(name) for run in runs)
     if not runs or (printed and name != STEPS and not any(contradicted(run, name) for run in runs)):

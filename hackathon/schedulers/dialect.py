@@ -228,7 +228,7 @@ class Dialect:
 
     @classmethod
     def template_folders(cls) -> list[Path]:
-        """Return where `header.sh.j2` and the like lie: beside the dialect's module or its parents'."""
+        """Return the folders of `header.sh.j2` and the other templates, those of the dialect and of its parents."""
         modules = [sys.modules[kind.__module__] for kind in cls.__mro__ if issubclass(kind, Dialect)]
         return [Path(module.__file__).parent for module in modules[:-1] if module.__file__]
 

@@ -45,7 +45,7 @@ def command(answer: CommandOutput) -> str:
 
 
 def garbage(answer: CommandOutput) -> SchedulerError:
-    """Return the error of an answer that is none of its command, or that was cut off."""
+    """Return the error for an answer in another format than the command's, or for an incomplete one."""
     return SchedulerError("schedulers.garbage", transient=True, command=command(answer), words=words(answer))
 
 

@@ -63,7 +63,7 @@ def process_status(pid: int | str) -> ProcessStatus | None:
 
 
 def born(pid: int) -> int | None:
-    """Return when a process began, in clock ticks since the machine started; None where nobody knows."""
+    """Return when a process began, in clock ticks since the machine started; None if that is unknown."""
     status = process_status(pid)
     return status.born if status else None
 

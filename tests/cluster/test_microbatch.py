@@ -40,8 +40,8 @@ for step in range(2):
     net.zero_grad()
     loss = micro.backward(net, images, labels)
     with torch.no_grad():  # by hand: an optimizer of torch imports its compiler first, for two seconds
-        for each in net.parameters():
-            each -= 0.01 * each.grad
+        for parameter in net.parameters():
+            parameter -= 0.01 * parameter.grad
     meter.step(samples=192, loss=loss)
 meter.final()
 time.sleep(2)  # the driver looks every 50 ms, when it has a core

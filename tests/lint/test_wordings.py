@@ -71,11 +71,6 @@ SOURCE = ENGLISH | {
     r"\bReturn whether (?:what|something is)\b": "Return whether the …",
 }
 """For docstrings and comments; the messages have some of these in another sense."""
-UNREAD = [
-    "jobs",
-    "parallel",
-]
-"""Packages whose docstrings and comments still have such phrases."""
 JAPANESE = {
     r"助けが必要": "要対応",
     r"遊び|遊んで": "低使用率、使われていない",
@@ -190,7 +185,7 @@ def explanations(package: str) -> Iterator[tuple[str, str]]:
                 yield f"{path.relative_to(ROOT)}:{line}", re.sub(r"`[^`]*`", "`…`", " ".join(text.split()))
 
 
-@pytest.mark.parametrize("package", [package for package in packages() if package not in UNREAD])
+@pytest.mark.parametrize("package", packages())
 def test_docstrings_and_comments_are_in_plain_english(package: str) -> None:
     assert offenders(explanations(package), SOURCE) == []
 

@@ -1,1 +1,1 @@
-"""The templates of job scripts: what they may do, and how they are read."""
+"""The templates of job scripts: what they may do, and how they are rendered."""

@@ -1,11 +1,11 @@
-"""A whitelist for job templates, also a team's or an event's: what is not on it is refused before it is compiled.
+"""A whitelist for job templates, also a team's or an event's: anything else is refused before it is compiled.
 
 A template may have blocks, `extends`, `include`, `if`, `for` over `directive.NAME`, and `set`; its expressions are
 names, constants, tuples, comparisons, `and`, `or`, `not`, `~` and `directive.NAME`. It may write out
 `{{ assignments }}` (quoted by Python), `{{ directive.NAME }}` (checked against the profile's patterns before
 rendering), loop variables over `directive.…`, and `{{ super() }}`. Everything else could put a value into the script's
-text, where one unquoted `{{ note }}` is enough for `$(rm -rf ~)` to run, or reach Python's objects, and so run code of
-whoever wrote the template.
+text, where one unquoted `{{ note }}` lets `$(rm -rf ~)` run, or reach Python's objects and so run code of the
+template's author.
 """
 
 from typing import TYPE_CHECKING
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment, nodes
 
 GIVEN = frozenset({"scheduler", "launcher", "starter", "mpi", "handed_on", "bound"})
-"""Names that a template may test, and of which it may make the name of a file."""
+"""Names that a template may test, and that may be part of a file's name."""
 _RESERVED = GIVEN | {"assignments", "directive", "super", "self", "loop", "caller", "varargs", "kwargs"}
 _NODES = frozenset({
     "Template", "Output", "TemplateData", "Block", "Extends", "Include", "If", "For", "Assign", "Const", "Name",
@@ -28,7 +28,7 @@ _AS_WRITTEN = {
     "AssignBlock": "set … endset", "Scope": "autoescape", "NSRef": "namespace", "Add": "+",
     "Sub": "-", "Mul": "*", "Div": "/", "FloorDiv": "//", "Mod": "%", "Pow": "**", "Neg": "-", "Pos": "+", "Slice": ":",
 }  # fmt: skip
-"""How Jinja writes what is refused, by the name of its node."""
+"""Node's name → Jinja's syntax, for what is refused."""
 
 
 class TemplateError(RequestError):
@@ -36,7 +36,7 @@ class TemplateError(RequestError):
 
 
 def lint(environment: "Environment", name: str, text: str, file: str) -> None:
-    """Check one template's text; raises TemplateError at the first thing that is not allowed."""
+    """Check one template's text; raises TemplateError at the first construct that is not allowed."""
     from jinja2 import TemplateSyntaxError
 
     try:
@@ -52,7 +52,7 @@ def lint(environment: "Environment", name: str, text: str, file: str) -> None:
 
 
 class _Check:
-    """Looks at every node of one template."""
+    """Checks every node of one template."""
 
     def __init__(self, file: str) -> None:
         self.file = file
@@ -80,7 +80,7 @@ class _Check:
             for part in node.nodes:
                 self.output(part)
             return
-        if isinstance(node, nodes.Call):  # `super()` as the whole of what is written out is not seen here
+        if isinstance(node, nodes.Call):  # a lone `{{ super() }}` does not come here
             self.refuse(node, "(…)")
         if isinstance(node, nodes.Getattr) and not _is_directive(node):
             self.refuse(node, f".{node.attr}")
@@ -90,7 +90,7 @@ class _Check:
         elif isinstance(node, (nodes.Include, nodes.Extends)):
             self.file_name(node.template)
         elif isinstance(node, nodes.Concat):
-            # a name that a template sets may be as long as it likes, and then twice as long
+            # a text that a template sets could double again and again
             for part in node.nodes:
                 self.file_name(part)
         elif isinstance(node, nodes.Name) and node.name in (_RESERVED - GIVEN - {"assignments"}):
@@ -100,7 +100,7 @@ class _Check:
                 self.node(child)
 
     def output(self, part: "nodes.Node") -> None:
-        """Refuse what may not be written out."""
+        """Refuse expressions that may not be written out."""
         from jinja2 import nodes
 
         if isinstance(part, nodes.TemplateData) or _is_directive(part) or _is_super(part):
@@ -110,11 +110,11 @@ class _Check:
         raise TemplateError("jobs.template_output", file=self.file, line=part.lineno)
 
     def file_name(self, part: "nodes.Node") -> None:
-        """Refuse what is no text, none of the given names and nothing joined of both."""
+        """Refuse a file name unless it consists of texts and names of GIVEN."""
         from jinja2 import nodes
 
         if isinstance(part, nodes.Concat):
-            return  # its parts are looked at one by one
+            return  # its parts are checked one by one
         if isinstance(part, nodes.Name):
             good, name = part.name in GIVEN, part.name
         else:
@@ -124,7 +124,7 @@ class _Check:
             self.refuse(part, _AS_WRITTEN.get(name, name))
 
     def refuse(self, node: "nodes.Node", name: str) -> None:
-        """Raise TemplateError: `what` stands there."""
+        """Raise TemplateError with the expression."""
         line = node.lineno or next((child.lineno for child in node.iter_child_nodes() if child.lineno), 1)
         raise TemplateError("jobs.template_forbidden", file=self.file, line=line, what=name)
 

@@ -1,7 +1,7 @@
-"""Where job templates run: no objects of Python, no calls, and an end to everything.
+"""The environment in which job templates run: no objects of Python, no calls, limited size and steps.
 
-`lint` has refused what does not belong in a template that did not come with the toolkit. This is the second wall: what
-got past it finds no global, no filter, no attribute and nothing to call, and it cannot go on for ever.
+`lint` refuses forbidden constructs in all but the shipped templates. This is the second barrier: a template that
+passes finds no global, no filter, no attribute and nothing to call, and it cannot run for ever.
 """
 
 from collections.abc import Iterable
@@ -17,21 +17,21 @@ from hackathon.access.template_cache import private_cache
 from hackathon.text.messages import message
 
 LONGEST = 1 << 20
-"""Letters of a script; the shipped ones have 20,000."""
+"""Most letters of a script; the shipped ones have 20,000."""
 STEPS = 20_000
-"""What the scripts of one request may take: header values (a list counts by its length), templates, `super()`."""
+"""Limit for the scripts of one request: header values (a list counts by its length), templates, `super()`."""
 _OPENED = 100
-"""What opening a template and `super()` count for."""
+"""Steps for opening a template or `super()`."""
 _VERSION = "2"
-"""Changes when what is compiled here changes: code of another version is not loaded."""
+"""Changes with the compiler's settings here, so that older compiled code is not loaded."""
 
 
 class TooMuchError(jinja2.TemplateRuntimeError):
-    """A template that goes on for ever, or writes without end."""
+    """A template that runs for ever, or writes without end."""
 
 
 class TemplateSandbox(ImmutableSandboxedEnvironment):
-    """The environment of job templates: expressions see the values that they were given, and nothing else."""
+    """The environment of job templates: expressions see only the values that they receive."""
 
     def __init__(self, loader: jinja2.BaseLoader, cache: Path) -> None:
         super().__init__(
@@ -56,7 +56,7 @@ class TemplateSandbox(ImmutableSandboxedEnvironment):
             raise TooMuchError(message("jobs.template_steps", count=STEPS))
 
     def concat(self, parts: Iterable[str]) -> str:
-        """Join what a template or a block wrote, up to LONGEST letters."""
+        """Join the output of a template or a block, up to LONGEST letters."""
         texts, length = [], 0
         for part in parts:
             texts.append(part)
@@ -66,7 +66,7 @@ class TemplateSandbox(ImmutableSandboxedEnvironment):
         return "".join(texts)
 
     def get_template(self, *arguments: Any, **options: Any) -> jinja2.Template:
-        """Return a template; a circle of includes ends here."""
+        """Return a template; count it, so that a circle of includes ends."""
         self._count(_OPENED)
         return super().get_template(*arguments, **options)
 
@@ -79,14 +79,14 @@ class TemplateSandbox(ImmutableSandboxedEnvironment):
         return value
 
     def getitem(self, obj: Any, argument: Any) -> Any:
-        """Refuse: nothing has items."""
+        """Refuse: no value has items."""
         raise SecurityError("[…]")
 
     def call(self, context: Context, obj: Any, *arguments: Any, **options: Any) -> Any:
-        """Return what `super()` gives; nothing else can be called."""
+        """Return the text of `super()`; nothing else can be called."""
         if isinstance(obj, jinja2.Undefined):
-            obj()  # says that there is no such block above
-        # what Jinja adds of its own is no argument of the template's
+            obj()  # raises the error of a missing parent block
+        # Jinja adds arguments of its own, which are not the template's
         if not isinstance(obj, BlockReference) or arguments or options.keys() - {"_loop_vars", "_block_vars"}:
             raise SecurityError("(…)")
         self._count(_OPENED)

@@ -1,1 +1,1 @@
-"""Whether a captured graph trains as the model does: what it would leave out, and the self-check."""
+"""Checks whether a captured graph trains like the model: what it would leave out, and the self-check."""

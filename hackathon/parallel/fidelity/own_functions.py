@@ -11,12 +11,12 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 _LIBRARY: Any = torch.library.Library("hackathon", "FRAGMENT")  # type: ignore[no-untyped-call]
 _LEVEL: Any = _SingleLevelFunction
-"""What each Function's `apply` calls in the end."""
+"""Every Function's `apply` ends in a call of this."""
 _KINDS = {bool: "bool", int: "int", float: "float", str: "str", type(None): "Tensor?"}
 _operators: dict[tuple[type, str], Any] = {}
-"""(class, its signature) → the operator that stands for it. The process keeps them: graphs refer to them."""
+"""(class, its signature) → its operator. The process keeps them, as graphs refer to them."""
 _overloads: dict[str, int] = {}
-"""Name of an operator → how many signatures it has."""
+"""Name of an operator → number of its signatures."""
 
 
 class UnkeptFunctionError(Exception):
@@ -25,9 +25,9 @@ class UnkeptFunctionError(Exception):
 
 @contextlib.contextmanager
 def operators_for_functions(keeps: Callable[[type], bool], refuse: Callable[[type], None]) -> Iterator[None]:
-    """Let each Function for which `keeps` is true become an operator where it is called.
+    """Turn each Function for which `keeps` is true into an operator where it is called.
 
-    `refuse` is called with one that cannot become an operator; if it does not raise, the Function runs as it is.
+    `refuse` is called with a Function that cannot become an operator; unless it raises, the Function runs unchanged.
     """
     inside = False
 
@@ -64,14 +64,14 @@ def _plain(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 
 def operator_of(cls: Any, args: tuple[Any, ...]) -> Any:
-    """Return the operator that runs a Function on arguments like these. Raises UnkeptFunctionError."""
+    """Return the operator that runs a Function on such arguments. Raises UnkeptFunctionError."""
     inputs = ", ".join(f"{_kind(item)} a{at}" for at, item in enumerate(args))
     key = (cls, inputs)
     if key not in _operators:
         outputs, draws = _tried(cls, args)
         name = "".join(item if item.isalnum() else "_" for item in cls.__name__.lower()).strip("_") or "function"
         number = _overloads[name] = _overloads.get(name, 0) + 1
-        # another overload has the same name in a graph: names do not depend on what was captured before
+        # a graph omits the overload, so names do not depend on earlier captures
         overload = f"s{number}"
         tags = (torch.Tag.nondeterministic_seeded,) if draws else ()
         _LIBRARY.define(f"{name}.{overload}({inputs}) -> {outputs}", tags=tags)
@@ -95,13 +95,13 @@ def _kind(value: Any) -> str:
 
 
 def _tried(cls: Any, args: tuple[Any, ...]) -> tuple[str, bool]:
-    """Return what a Function returns, as a schema has it, and whether its forward draws random numbers."""
+    """Return the result type of a Function in a schema, and whether its forward pass draws random numbers."""
     tensors = [item for item in args if isinstance(item, torch.Tensor)]
     before = [item._version for item in tensors]
     with disable_proxy_modes_tracing(), _Draws() as draws:  # type: ignore[no-untyped-call]
         outcome = _plain(cls, args, {})
     if any(item._version != version for item, version in zip(tensors, before, strict=True)):
-        raise UnkeptFunctionError  # it changes what it is given: the graph does not show this
+        raise UnkeptFunctionError  # it changes its arguments, which the graph does not show
     if isinstance(outcome, torch.Tensor):
         return "Tensor", draws.drawn
     if not isinstance(outcome, tuple) or not all(isinstance(item, torch.Tensor) for item in outcome):
@@ -110,7 +110,7 @@ def _tried(cls: Any, args: tuple[Any, ...]) -> tuple[str, bool]:
 
 
 class _Draws(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """Notices operators that draw random numbers."""
+    """Detects operators that draw random numbers."""
 
     drawn = False
 

@@ -1,4 +1,4 @@
-"""The self-check: one micro-batch of the model as it is and of its captured graph must give the same gradients."""
+"""The self-check: one micro-batch of the model and of its captured graph must give the same gradients."""
 
 import contextlib
 import copy
@@ -24,40 +24,40 @@ from hackathon.parallel.live.split import split
 from hackathon.parallel.live.stage import bind
 
 LONGEST = 60.0
-"""Seconds that a check may take; what other programs on the machine take from it does not count."""
+"""Most seconds of a check; time that other programs take on the machine does not count."""
 FLOPS = {"cuda": 1e13, "cpu": 5e10}
-"""FLOP/s that a device reaches at least, to tell beforehand how long a check takes."""
+"""FLOP/s that a device reaches at least, for the estimated duration of a check."""
 TOLERANCES = {torch.float64: (1e-9, 1e-12), torch.float32: (1e-4, 1e-6)}
-"""Type → largest difference allowed, by the largest number of the same gradient and by that of all gradients."""
+"""Type → allowed difference, relative to the largest number of the same gradient and of all gradients."""
 ROUGH = (5e-2, 1e-3)
-"""The same for types of 16 bits and less, and for autocast."""
+"""The same for types of at most 16 bits, and for autocast."""
 
 
 @dataclass(frozen=True)
 class SelfCheck:
-    """How a self-check ended: without a difference, or not run."""
+    """The outcome of a self-check: no difference, or not run."""
 
     gradients: int = 0
-    """How many gradients were compared."""
+    """Number of compared gradients."""
     why_not: str | None = None
-    """Why it was not run: memory, time, meta, failed or off."""
+    """Why it did not run: memory, time, meta, failed or off."""
     values: Mapping[str, str] = field(default_factory=dict)
-    """What the reason has in it."""
+    """Values for the reason's message."""
 
     @property
     def sentence(self) -> tuple[str, dict[str, Any]]:
-        """Id and values of the message that says this."""
+        """Id and values of the message about the outcome."""
         if self.why_not is None:
             return "capture.checked", {"count": self.gradients}
         return f"capture.unchecked_{self.why_not}", dict(self.values)
 
     @classmethod
     def of(cls, value: Mapping[str, Any] | None) -> "SelfCheck | None":
-        """Return the check that a plan tells of, None if it tells of none."""
+        """Return the check that a plan records, or None."""
         return None if value is None else cls(value["gradients"], value["why_not"], value["values"])
 
     def as_json(self) -> dict[str, Any]:
-        """Return what a plan says of the check."""
+        """Return the JSON value that a plan records."""
         return {"run": self.why_not is None, **self.__dict__}
 
 
@@ -65,11 +65,11 @@ def self_check(
     capture: Capture, numbers: Callable[[], Built], *, device: torch.device, precision: torch.dtype | None = None,
     longest: float = LONGEST,
 ) -> SelfCheck:  # fmt: skip
-    """Compare a model with its graph of training: loss, gradients, buffers, and a second capture.
+    """Compare a model with its training graph: loss, gradients, buffers, and a second capture.
 
-    `numbers` gives the model with its numbers, which stays as it is: it may have been captured without. A check that
-    takes more memory than is free, or more than `longest` seconds, is not run. Raises CaptureRefusal for the first
-    difference, with module, file and line.
+    `numbers` returns the model with its numbers, as it may have been captured without; that model does not change. A
+    check that needs more memory than is free, or more than `longest` seconds, does not run. Raises CaptureRefusal for
+    the first difference, with module, file and line.
     """
     began, skeleton, traced = time.thread_time(), capture.skeleton, capture.traced
     needed = 3.0 * _bytes(tensor for _, tensor in named_state(skeleton.model)) + activations(traced)
@@ -109,7 +109,7 @@ def _too_slow(seconds: float, longest: float) -> SelfCheck:
 
 
 def activations(traced: Traced) -> float:
-    """Return the bytes of all results of a graph; those that lie in the same memory count once."""
+    """Return the bytes of all results of a graph; results in the same memory count once."""
     sizes: dict[int, int] = {}
     for node in traced.module.graph.nodes:
         if node.op == "call_function":
@@ -126,7 +126,7 @@ def _bytes(tensors: Iterator[torch.Tensor]) -> float:
 
 
 def _capture_again(capture: Capture) -> None:
-    """Refuse a model whose graph is another one in a later step, with other random numbers of Python and NumPy."""
+    """Refuse a model whose graph changes in a later step, with other random numbers of Python and NumPy."""
     random.seed(1)
     if "numpy" in sys.modules:
         sys.modules["numpy"].random.seed(1)
@@ -134,7 +134,7 @@ def _capture_again(capture: Capture) -> None:
         other = capture.skeleton.trace(*capture.inputs, training=True)
     except CaptureRefusal:
         raise
-    except Exception:  # it cannot be captured twice: a tensor of the first time is in its way
+    except Exception:  # it cannot be captured twice: a tensor of the first capture prevents it
         return
     refuse_other_graph(capture.traced, other, capture.skeleton.model)
 
@@ -149,7 +149,7 @@ def _moment_kept() -> Iterator[None]:
 
 
 class _SeededOperators(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """Seeds the generators before each operator that draws random numbers: as many times on both sides."""
+    """Seeds the generators before each operator that draws random numbers: both sides draw the same ones."""
 
     count = 0
 
@@ -162,16 +162,16 @@ class _SeededOperators(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
 @dataclass(frozen=True)
 class _Result:
-    """What a pass has left behind."""
+    """The results of a pass."""
 
     loss: torch.Tensor
     gradients: Mapping[str, torch.Tensor | None]
     state: Mapping[str, torch.Tensor]
-    """Buffers, and the parameters that the pass changed itself."""
+    """Buffers, and the parameters that the pass itself changed."""
 
 
 class _Passes:
-    """A copy of a model on a device that makes a forward and a backward pass, each time from the same state."""
+    """A copy of a model on a device, which runs forward and backward passes, each from the same state."""
 
     def __init__(self, built: Built, device: torch.device, precision: torch.dtype | None) -> None:
         self._device, self._precision, self._original = device, precision, built.model
@@ -187,11 +187,11 @@ class _Passes:
         self._trained = {name: tensor for name, tensor in self._parameters.items() if tensor.requires_grad}
 
     def model(self, leaves: list[Any]) -> torch.Tensor:
-        """Return the loss of the model as it is."""
+        """Return the loss of the original model."""
         return self._whole(*pytree.tree_unflatten(leaves, self._spec))  # type: ignore[no-any-return]
 
     def graph(self, traced: Traced) -> Callable[[list[Any]], torch.Tensor]:
-        """Return a function that gives the loss of the captured graph, with the buffers as they were at the start."""
+        """Return a function that computes the loss of the captured graph, with the buffers of the start."""
         (part,) = split(traced, dict.fromkeys(traced.operators, 0), stages=1, device=self._device)
         self._buffers = {
             name: tensor.detach().to(self._device, copy=True)
@@ -203,7 +203,7 @@ class _Passes:
         return lambda leaves: part.module(*(leaves[at] for at in part.inputs))[0]
 
     def run(self, call: Callable[[list[Any]], torch.Tensor]) -> _Result:
-        """Return what a forward and a backward pass leave behind."""
+        """Return the results of a forward and a backward pass."""
         leaves = [
             tensor.detach().to(self._device, copy=True) if isinstance(tensor, torch.Tensor) else tensor
             for tensor in self._leaves
@@ -226,7 +226,7 @@ class _Passes:
 
     @torch.no_grad()
     def _restored(self) -> dict[str, torch.Tensor]:
-        """Return the parameters that a pass has changed, and give each its numbers back."""
+        """Return the parameters that a pass changed, and reset each."""
         sizes = {}
         for name, original in self._original.named_parameters(remove_duplicate=False):
             own, before = self._parameters[name], original.to(self._device)
@@ -239,7 +239,7 @@ class _Passes:
 def _compare(
     plain: _Result, captured: _Result, traced: Traced, model: nn.Module, precision: torch.dtype | None
 ) -> None:
-    """Raise CaptureRefusal for what differs: the gradient that is nearest to the loss, the loss, other state."""
+    """Raise CaptureRefusal for a difference: the gradient that is nearest to the loss, the loss, or other state."""
     sizes = [float(tensor.abs().max()) for tensor in plain.gradients.values() if tensor is not None and tensor.numel()]
     largest = max(sizes, default=0.0)
     readers = {name: operator for operator, names in traced.reads.items() for name in names}
@@ -262,14 +262,14 @@ def _compare(
 
 
 def _where(name: str, readers: Mapping[str, str], traced: Traced, model: nn.Module) -> dict[str, str]:
-    """Return module, file and line where a parameter or buffer is read; of its module if nothing reads it."""
+    """Return module, file and line that read a parameter or buffer; the last operator's if none does."""
     return traced.location(readers[name], model) if name in readers else traced.location(traced.operators[-1], model)
 
 
 def _differ(
     expected: torch.Tensor | None, actual: torch.Tensor | None, largest: float, precision: torch.dtype | None
 ) -> bool:  # fmt: skip
-    """Return whether two tensors differ by more than rounding; none is not one of zeros."""
+    """Return whether two tensors differ by more than rounding; None differs from zeros."""
     if expected is None or actual is None:
         return expected is not actual
     if expected.shape != actual.shape or expected.dtype != actual.dtype:
@@ -293,5 +293,5 @@ def _differ(
 
 
 def _size(tensor: torch.Tensor | None) -> str:
-    """Return the norm of a tensor, as people read it."""
+    """Return the norm of a tensor as text for users."""
     return "None" if tensor is None else f"norm {float(tensor.detach().double().norm()):.4g}"

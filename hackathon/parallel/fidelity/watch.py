@@ -1,4 +1,4 @@
-"""What a captured graph would leave out or decide once: noticed while the model is traced, and refused by name."""
+"""Detect what a captured graph would leave out or decide only once, while the model is traced, and refuse it."""
 
 import contextlib
 import copy
@@ -19,14 +19,14 @@ from hackathon.parallel.description.refusal import CaptureRefusal, is_foreign, t
 from hackathon.parallel.fidelity.own_functions import operators_for_functions
 
 ANNOTATION = "hackathon_checkpoint"
-"""Key, in the metadata of a graph's node, of operators inside `torch.utils.checkpoint`."""
+"""Metadata key of a graph's nodes, for operators inside `torch.utils.checkpoint`."""
 _NUMBERS = (bool, int, float, complex)
 Numbers = dict[tuple[str, str], Any]
 """(path of a module, attribute) → number."""
 
 
 class CaptureWatch:
-    """Watches one run of a model under torch.export. `refusal` is the first thing that the graph cannot keep."""
+    """Watches one run of a model under torch.export. `refusal`: the first operation that the graph cannot represent."""
 
     def __init__(self, model: nn.Module, *, training: bool) -> None:
         """`training`: whether gradients count."""
@@ -34,15 +34,15 @@ class CaptureWatch:
         self._paths = {id(module): path for path, module in model.named_modules()}
         self.refusal: CaptureRefusal | None = None
         self.drawn: str | None = None
-        """The module of Python whose random numbers the model drew: random or numpy.random."""
+        """The module whose random numbers the model drew: random or numpy.random."""
         self.changed: Numbers = {}
-        """Numbers that the model changed in its modules, with their new values."""
+        """Attributes with numbers that the model changed in its modules: their new values."""
         self.before: Numbers = {}
-        """The same numbers as they were."""
+        """Their old values."""
 
     @contextlib.contextmanager
     def active(self) -> Iterator[None]:
-        """Notice hooks, checkpoints, gradients and own backward passes. Raises CaptureRefusal for those refused."""
+        """Detect hooks, checkpoints, gradients and custom backward passes. Raises CaptureRefusal for those refused."""
         engine = "_engine_run_backward"
         with contextlib.ExitStack() as stack:
             if hasattr(torch.autograd, engine):  # what grad() and backward() call, however they were imported
@@ -57,7 +57,7 @@ class CaptureWatch:
 
     @contextlib.contextmanager
     def forward(self) -> Iterator[None]:
-        """Notice which random numbers of Python the model draws, and which of its numbers it changes."""
+        """Detect which random numbers of Python the model draws, and which of its numbers it changes."""
         numbers, states = numbers_of(self._model), random_states()
         yield
         after = numbers_of(self._model)
@@ -66,12 +66,12 @@ class CaptureWatch:
         self.drawn = next((name for name, state in random_states().items() if states.get(name, state) != state), None)
 
     def refuse(self, identifier: str, frame: FrameType | None = None, **values: str) -> CaptureRefusal:
-        """Return, and remember, the refusal of what the innermost line of the user's code does now."""
+        """Return, and store, the refusal of the user's code that runs now: its innermost line."""
         self.refusal = self.refusal or CaptureRefusal(identifier, **self.location(frame), **values)
         return self.refusal
 
     def location(self, frame: FrameType | None = None) -> dict[str, str]:
-        """Return module, file and line of the innermost code of the user's, from a frame (default: the caller's) on."""
+        """Return module, file and line of the user's innermost code, outwards from a frame (default: the caller's)."""
         inner = frame or sys._getframe(1)
         path, line, module = "?", 0, self._model
         item: FrameType | None = inner
@@ -85,7 +85,7 @@ class CaptureWatch:
             item = item.f_back
         return {"module": titled(self._paths[id(module)], module), "path": path, "line": str(line)}
 
-    # ---- what is noticed
+    # ---- what is detected
     def _refusing(self, words: str) -> Callable[..., Any]:
         def call(*arguments: Any, **options: Any) -> Any:
             raise self.refuse("capture.left_out", sys._getframe(1), words=words)
@@ -93,7 +93,7 @@ class CaptureWatch:
         return call
 
     def _keeps(self, cls: type) -> bool:
-        """Return whether a Function becomes an operator; a checkpoint that is none is refused."""
+        """Return whether a Function becomes an operator; a re-entrant checkpoint is refused."""
         if cls is torch.utils.checkpoint.CheckpointFunction:
             if self._training:
                 words = "torch.utils.checkpoint.checkpoint(use_reentrant=True)"
@@ -107,7 +107,7 @@ class CaptureWatch:
             raise self.refuse("capture.own_backward", sys._getframe(2), words=words)
 
     def _saved_tensors(self, hooks: object) -> None:
-        """Refuse hooks of saved tensors that are not those of a checkpoint."""
+        """Refuse hooks of saved tensors outside a checkpoint."""
         if self._training:
             words = f"torch.autograd.graph.{type(hooks).__name__}"
             raise self.refuse("capture.left_out", sys._getframe(2), words=words)
@@ -115,10 +115,10 @@ class CaptureWatch:
 
 @contextlib.contextmanager
 def plain_checkpoints(callback: Callable[[object], None] = lambda hooks: None) -> Iterator[None]:
-    """Let checkpoints without re-entry keep their tensors, and compute nothing twice.
+    """Let checkpoints without re-entry store their tensors, so that they compute nothing twice.
 
     While a model is traced, the operators inside them are marked. `callback` is called with other hooks of saved
-    tensors, which run as they are.
+    tensors, which run unchanged.
     """
     hooks = torch.autograd.graph.saved_tensors_hooks
     enter, leave = hooks.__enter__, hooks.__exit__
@@ -145,13 +145,13 @@ def plain_checkpoints(callback: Callable[[object], None] = lambda hooks: None) -
 
 
 def _traced_nodes() -> Any:
-    """Return the nodes of the graph that is being made; none while no model is traced."""
+    """Return the nodes of the graph that is being traced; empty while no model is traced."""
     mode = get_proxy_mode()
     return () if mode is None else mode.tracer.graph.nodes
 
 
 def numbers_of(model: nn.Module) -> Numbers:
-    """Return the numbers, and the lists and dictionaries of numbers, that the modules of a model have as attributes."""
+    """Return the attributes of a model's modules that are numbers, or lists or dictionaries of numbers."""
     return {
         (path, name): copy.deepcopy(value)
         for path, module in model.named_modules() for name, value in vars(module).items()
@@ -167,7 +167,7 @@ def _is_of_numbers(value: object) -> bool:
 
 
 def set_numbers(model: nn.Module, numbers: Numbers) -> None:
-    """Give modules numbers as attributes."""
+    """Set attributes of modules."""
     for (path, name), value in numbers.items():
         setattr(model.get_submodule(path), name, copy.deepcopy(value))
 
@@ -189,7 +189,7 @@ def where_it_draws(watch: CaptureWatch) -> Iterator[None]:
     before = random_states()
 
     def look() -> None:
-        """Refuse the line that ran last if the numbers have moved on since the one before."""
+        """Refuse the previous line if it changed the state of the random numbers."""
         now = random_states()
         changed = next((name for name, state in now.items() if before.get(name, state) != state), None)
         before.update(now)

@@ -1,1 +1,1 @@
-"""Finds how a model is cut over devices, with a lower bound. No torch; the search needs numpy (extra `plan`)."""
+"""Finds how to split a model over devices, with a lower bound. No torch; the search needs numpy (extra `plan`)."""

@@ -1,4 +1,4 @@
-"""Plans that a person would make without a search: one device, even cuts, data parallelism."""
+"""Plans that a user would make without a search: one device, even cuts, data parallelism."""
 
 import itertools
 from collections.abc import Callable, Sequence
@@ -10,7 +10,7 @@ from hackathon.parallel.plan.graph import Graph
 
 
 class Alternatives:
-    """Makes plans for comparison, each stage with the fastest way of saving memory that lets it fit."""
+    """Creates plans for comparison; each stage saves memory in the fastest way that lets it fit."""
 
     def __init__(
         self, blocks: Blocks, count: int, micro_batches: int, memory: float,
@@ -54,7 +54,7 @@ class Alternatives:
 def least_alone(
     graph: Graph, devices: Devices, micro_batches: int, blocks: Blocks, number: int, recompute: str, offload: str
 ) -> float:
-    """Return the bytes that a stage of one block alone needs at least, wherever it stands and however it is run."""
+    """Return the least bytes of a stage with only one block, wherever it is and however it runs."""
     remaining = tuple(sorted(set(range(len(graph.operators))).difference(blocks.members[number])))
     last = not blocks.followers[number]
     sizes = []

@@ -1,4 +1,4 @@
-"""A lower bound of a plan's value as terms that anybody can add up."""
+"""A lower bound of a plan's value as a sum of terms that users can check."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ OBJECTIVES = ("step", "max-load", "fill")
 
 @dataclass(frozen=True)
 class Term:
-    """One addend: why, of which stage (None: of all), seconds."""
+    """One addend: reason, stage (None: all stages), seconds."""
 
     reason: str
     stage: int | None
@@ -54,10 +54,10 @@ def _fill_terms(plan: CostedPlan) -> list[Term]:
 
 
 def _step_terms(plan: CostedPlan) -> list[Term]:
-    """Return max over s of (the longest way to s and back) + ceil(m / r_s) · (F_s + B_s).
+    """Return max over s of (the longest path to s and back) + ceil(m / r_s) · (F_s + B_s).
 
-    The first micro-batch passes all stages of a way before its forward pass in s can begin, and the last backward pass
-    of s is followed by those of the same stages. In a chain the way has all stages before s.
+    The first micro-batch passes all stages of a path before its forward pass in s can begin, and after the last
+    backward pass of s come those of the same stages. In a chain the path contains all stages before s.
     """
     paths: list[list[Term]] = [[] for _ in plan.stages]
     lengths = [0.0] * len(plan.stages)

@@ -1,4 +1,4 @@
-"""Blocks of operators that stay together, orders of blocks, and the sets of blocks between which a graph can be cut."""
+"""Blocks of operators that stay together, orders of blocks, and the sets of blocks at which a graph can be cut."""
 
 from collections.abc import Iterable, Sequence
 
@@ -6,7 +6,7 @@ from hackathon.parallel.plan.graph import Graph
 
 
 class Blocks:
-    """Operators merged where they are glued, or lie between operators that are; in a topological order."""
+    """Operators that are glued, or lie between glued ones, merged into blocks; in a topological order."""
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
@@ -30,7 +30,7 @@ class Blocks:
 
     @property
     def is_path(self) -> bool:
-        """Whether each block is read by the next one and by no other: the graph is a chain."""
+        """Whether only the next block reads each block: the graph is a chain."""
         return all(followers == [number + 1] for number, followers in enumerate(self.followers[:-1]))
 
     def order(self, kind: str) -> list[int]:
@@ -65,14 +65,15 @@ class Blocks:
         return sizes
 
     def _growth(self, number: int, sizes: Sequence[float], left: dict[int, int]) -> float:
-        """Return by how many bytes the cut grows when a block is put before it."""
+        """Return by how many bytes the cut grows when a block moves before it."""
         freed = sum(sizes[other] for other in self.before[number] if left[other] == 1)
         return (sizes[number] if self.followers[number] else 0.0) - freed
 
     def ideals(self, most: int) -> list[int] | None:
-        """Return all sets of blocks that hold what comes before each of their blocks, as bit masks, smallest first.
+        """Return all sets of blocks that contain the predecessors of each of their blocks, as bit masks, smallest
+        first.
 
-        A graph can be cut between two such sets, and nowhere else. None if there are more than `most`.
+        A graph can be cut only between two such sets. None if there are more than `most`.
         """
         needs = [sum(1 << other for other in predecessors) for predecessors in self.before]
         level, ideals = {0}, [0]
@@ -167,7 +168,7 @@ def _sorted(groups: Iterable[tuple[int, ...]], follows: Sequence[set[int]]) -> l
 
 
 def merged(weights: Sequence[float], most: int) -> list[int]:
-    """Return the ends of at most about `most` groups of neighbours of about equal weight, heavy ones alone.
+    """Return the ends of at most about `most` groups of neighbours with about equal weight; heavy ones are alone.
 
     The ends are positions 0 < … ≤ len(weights); the last one is len(weights).
     """

@@ -1,4 +1,4 @@
-"""What a stage costs: seconds of its passes and transfers, bytes of its memory. The formulas, for one given plan."""
+"""The cost of a stage: seconds of its passes and transfers, bytes of its memory. Formulas for one given plan."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -9,14 +9,14 @@ from hackathon.parallel.plan.graph import Graph
 from hackathon.parallel.plan.order import in_flight, warm_ups
 
 MODES = {"never": (False,), "auto": (False, True), "all": (True,)}
-"""Where a way of saving memory is used → whether a stage may be without it, or with it."""
+"""Mode of a method that saves memory → whether a stage may run without it, or with it."""
 SLACK = 1e-12
-"""Relative rounding that a comparison of sums allows."""
+"""Allowed relative rounding when sums are compared."""
 
 
 @dataclass(frozen=True)
 class Stage:
-    """Operators (positions in `Graph.operators`) that run on `replicas` devices each with all of them."""
+    """Operators (positions in `Graph.operators`) that run on `replicas` devices, all of them on each."""
 
     operators: tuple[int, ...]
     replicas: int
@@ -25,7 +25,7 @@ class Stage:
 
 
 def runs_as(stage: Stage, graph: Graph, mode: str) -> bool:
-    """Return whether a stage recomputes as a mode lets it, or as one of its operators must be recomputed."""
+    """Return whether a mode allows a stage to recompute or not as it does; some operators always require it."""
     if any(graph.operators[member].checkpointed for member in stage.operators):
         return stage.recompute
     return stage.recompute in MODES[mode]
@@ -33,7 +33,7 @@ def runs_as(stage: Stage, graph: Graph, mode: str) -> bool:
 
 @dataclass(frozen=True)
 class StageMemory:
-    """Bytes on one device of a stage. Frozen parameters count among `parameters`."""
+    """Bytes on one device of a stage. Frozen parameters count as `parameters`."""
 
     parameters: float
     gradients: float
@@ -69,7 +69,7 @@ class StageCost:
 
 @dataclass(frozen=True)
 class Link:
-    """A stage that reads tensors of another one: seconds until the last of them, or of their gradients, has come."""
+    """A stage that reads tensors of another one: seconds until the last of them, or of their gradients, arrives."""
 
     sender: int
     reader: int
@@ -131,7 +131,7 @@ class CostedPlan:
         return enough and runs and all(fits(cost.memory.total, self.devices.memory) for cost in self.costs)
 
     def _transfers(self) -> None:
-        """Find what each stage sends and receives: a tensor counts once in its sender, and once in each receiver."""
+        """Compute what each stage sends and receives: a tensor counts once in its sender, and once in each receiver."""
         stages = len(self.stages)
         self._in_bytes: list[list[float]] = [[] for _ in range(stages)]
         self._in: list[list[tuple[float, float]]] = [[] for _ in range(stages)]
@@ -192,7 +192,7 @@ class CostedPlan:
         return max(0.0, fsum([self.graph.operators[member].parameters for member in mine] + [-size for size in extra]))
 
     def _exchanges(self) -> list[Exchange]:
-        """Return the all-reduces: parameters are gathered by the set of stages that hold them."""
+        """Return the all-reduces; parameters that the same stages hold are in one."""
         shared: dict[tuple[int, ...], float] = {}
         apart = [0.0] * len(self.stages)
         for alias in self.graph.aliases:
@@ -223,7 +223,7 @@ class CostedPlan:
         return fsum((cost.forward, cost.backward, cost.transfer)) / self.replicas[number]
 
     def fill_parts(self) -> tuple[float, float, float]:
-        """Return max forward and max backward of a stage with what it waits for, and the longest all-reduce."""
+        """Return the largest forward and backward time of a stage with its transfers, and the longest all-reduce."""
         rows = list(zip(self.costs, self.replicas, strict=True))
         return (
             max((cost.forward + cost.in_forward) / replicas for cost, replicas in rows),

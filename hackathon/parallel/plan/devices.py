@@ -1,4 +1,4 @@
-"""The devices that a plan is made for: devices.json, read and validated."""
+"""The devices of a plan: devices.json, read and validated."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -24,15 +24,15 @@ class Devices:
     devices_per_node: int | None = None
     internode_bandwidth: float | None = None
     node_bandwidth: float | None = None
-    """Inside a node, where `bandwidth` is that between nodes."""
+    """Inside a node; then `bandwidth` is that between nodes."""
     node_allreduce_bandwidth: float | None = None
 
     def __post_init__(self) -> None:
-        """Take the bandwidth between two devices where that of an all-reduce is not given."""
+        """Use the bandwidth between two devices if that of an all-reduce is missing."""
         object.__setattr__(self, "allreduce_bandwidth", self.allreduce_bandwidth or self.bandwidth)
 
     def overridden(self, count: int | None, memory: float | None) -> "Devices":
-        """Return the same devices with another count or memory, as --gpus and --memory say."""
+        """Return the same devices with another count or memory, as given by --gpus and --memory."""
         changes: dict[str, Any] = {}
         if count is not None:
             changes["count"] = count
@@ -41,7 +41,7 @@ class Devices:
         return replace(self, **changes)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the fields as devices.json has them; what is not known is left out."""
+        """Return the fields as in devices.json, without the unknown ones."""
         return {name: value for name, value in self.__dict__.items() if value is not None}
 
 
@@ -51,7 +51,7 @@ def read_devices(path: Path) -> Devices:
 
 
 def devices_of(value: Mapping[str, Any], file: str) -> Devices:
-    """Return the devices that a JSON object describes. Raises RequestError naming the field that is wrong."""
+    """Return the devices in a JSON object. Raises RequestError naming the wrong field."""
     reader = FieldReader(file)
     reader.known(value, ("schema_version", *Devices.__dataclass_fields__), "")
     reader.version(value)

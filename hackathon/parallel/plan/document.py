@@ -1,4 +1,4 @@
-"""plan.json: the result of a search as other programs read it."""
+"""plan.json: the result of a search for other programs."""
 
 from typing import Any
 

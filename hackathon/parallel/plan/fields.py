@@ -1,4 +1,4 @@
-"""Typed reading of graph.json and devices.json: files of other programs, refused with the field that is wrong."""
+"""Typed reading of graph.json and devices.json; errors name the wrong field, as other programs write these files."""
 
 import json
 import math
@@ -13,11 +13,11 @@ from hackathon.text.messages import message
 from hackathon.text.printable import printable
 
 MOST = 1e30
-"""Seconds, bytes and bytes per second above this are refused: sums of them would leave the range of a float."""
+"""Most seconds, bytes and bytes per second: sums of larger ones could exceed the range of a float."""
 
 
 def read_object(path: Path) -> dict[str, Any]:
-    """Return the JSON object in a file. Raises RequestError when it cannot be read or is not a JSON object."""
+    """Return the JSON object in a file. Raises RequestError if it cannot be read or is not a JSON object."""
     name = printable(str(path))
     try:
         with open_regular(path) as stream:
@@ -32,7 +32,7 @@ def read_object(path: Path) -> dict[str, Any]:
 
 
 class FieldReader:
-    """Reads the fields of one file; every refusal names file, field and problem."""
+    """Reads the fields of one file; every error names file, field and problem."""
 
     def __init__(self, file: str) -> None:
         self.file = file
@@ -56,7 +56,7 @@ class FieldReader:
         return value
 
     def known(self, value: Mapping[str, Any], names: Iterable[str], field: str) -> None:
-        """Refuse a key that is nearly one of `names`; other keys belong to whoever wrote the file."""
+        """Refuse a key that resembles one of `names`; other keys belong to the program that wrote the file."""
         from difflib import get_close_matches
 
         names = tuple(names)

@@ -1,4 +1,4 @@
-"""The plan of least `fill` near a good one: all ways to begin a plan, as fronts that no other way dominates."""
+"""The plan of least `fill` near a good one: all first stages of plans, as fronts without dominated ones."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,23 +11,23 @@ from hackathon.parallel.plan.lattice import Array, StageRow
 from hackathon.parallel.plan.passes import Programme, StageWay
 
 MOST_ENTRIES = 60_000
-"""Beginnings that are kept for one number of devices and stages; with more, other searches are faster."""
+"""Most beginnings for one number of devices and stages; with more, other searches are faster."""
 
 
 class TooManyEntries(Exception):
-    """The fronts are more than the search can hold."""
+    """There are more entries in the fronts than the search can store."""
 
 
 @dataclass(frozen=True)
 class Beginning:
-    """The first stages of a plan: seconds of the slowest of them, and how they were made."""
+    """The first stages of a plan: seconds of the slowest of them, and the choices that led to them."""
 
     forward: float
     backward: float
     exchange: float
     before: "Beginning | None" = None
     stage: tuple[int, int, int, bool, bool] | None = None
-    """(cut, cut, replicas, recompute, offload) of the last one of them."""
+    """(cut, cut, replicas, recompute, offload) of the last stage."""
 
     def stages(self) -> list[tuple[int, int, int, bool, bool]]:
         """Return the stages, first to last."""
@@ -39,15 +39,15 @@ class Beginning:
 
 
 class Fronts:
-    """Beginnings of plans in the order of cuts, kept if the best end that could follow leaves them below a value.
+    """Beginnings of plans in the order of cuts, stored if their best possible end gives less than a value.
 
-    What may follow is bounded by three tables over labels and cuts: the least max f, the least max b, and the least
-    max of f + b + A / Q of the stages behind a cut (`whole`). A beginning is left out when another one with the same
-    cut and label is as good in max f, max b and all-reduce, since every end costs the first one as much or more.
+    Three tables over labels and cuts bound the end: the least max f, the least max b, and the least max of f + b + A /
+    Q of the stages behind a cut (`whole`). A beginning is dropped if another one with the same cut and label is as good
+    in max f, max b and all-reduce, since with every end the first one costs at least as much.
     """
 
     def __init__(self, programme: Programme, micro_batches: int, bandwidth: float, table: Array, value: float) -> None:
-        """`value`: no plan of this or more is looked for. Raises OutOfTime."""
+        """`value`: only better plans are searched. Raises OutOfTime."""
         self.programme, self.lattice = programme, programme.lattice
         self.micro_batches, self.bandwidth = micro_batches, bandwidth
         self.upper = value / micro_batches if value > 0 else float("inf")
@@ -74,9 +74,9 @@ class Fronts:
         return cost
 
     def least(self, label: int, value: float, *, first: bool = False) -> tuple[float, list[Stage]] | None:
-        """Return value and stages of the best plan with a label and a value below `value`; None: there is none.
+        """Return value and stages of the best plan with a label and a value below `value`; None if there is none.
 
-        With `first`, any such plan will do. Raises TooManyEntries.
+        With `first`, return any such plan. Raises TooManyEntries.
         """
         rounds = self.micro_batches + self.programme.labels.labels[label].stages - 1
         if rounds * self.whole[label, 0] >= value:
@@ -108,7 +108,7 @@ class Fronts:
         self, row: StageRow, way: StageWay, replicas: int, source: int, front: Sequence[Beginning], rounds: int,
         value: float,
     ) -> list[tuple[int, Beginning]]:  # fmt: skip
-        """Return (cut, beginning) with one stage more, if what can follow may stay below a value."""
+        """Return (cut, beginning) with one more stage, if its best possible end may stay below a value."""
         behind = self.whole[source, row.targets]
         near = numpy.flatnonzero(way.fits & (rounds * behind < value))
         if not len(near):
@@ -135,7 +135,7 @@ class Fronts:
 
 
 def _front(entries: Sequence[Beginning]) -> list[Beginning]:
-    """Return the entries that no other one equals or beats in all three times."""
+    """Return the entries that no other entry equals or beats in all three times."""
     front: list[Beginning] = []
     for beginning in sorted(entries, key=lambda entry: (entry.forward, entry.backward, entry.exchange)):
         if not any(other.backward <= beginning.backward and other.exchange <= beginning.exchange for other in front):

@@ -24,7 +24,7 @@ class Operator:
     saved: float
     workspace: float
     checkpointed: float = 0.0
-    """1 where its stage must recompute, for the user's program does; else 0."""
+    """1 if its stage must recompute because the user's program does, else 0."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Graph:
 
     @cached_property
     def identity(self) -> str:
-        """The SHA-256 of what the graph says; the order in which the file lists it does not matter."""
+        """The SHA-256 of the graph's content, independent of the order in the file."""
         names = [operator.name for operator in self.operators]
         value = [
             sorted(
@@ -80,12 +80,12 @@ _EDGE = ("from", "to", "bytes", "gradient_bytes")
 
 
 def read_graph(path: Path) -> Graph:
-    """Return the graph in a file. Raises RequestError naming file and field for anything that is not a valid graph."""
+    """Return the graph in a file. Raises RequestError naming file and field for an invalid graph."""
     return graph_of(read_object(path), str(path))
 
 
 def graph_of(value: Mapping[str, Any], file: str) -> Graph:
-    """Return the graph that a JSON object describes. Raises RequestError naming the field that is wrong."""
+    """Return the graph in a JSON object. Raises RequestError naming the wrong field."""
     reader = FieldReader(file)
     reader.known(value, ("schema_version", "operators", "edges", "aliases", "glued"), "")
     reader.version(value)

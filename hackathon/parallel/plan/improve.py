@@ -1,4 +1,4 @@
-"""Better plans near a good one: cuts are moved, and each plan is simulated."""
+"""Better plans near a good one: the search moves cuts and simulates each plan."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -12,7 +12,7 @@ from hackathon.parallel.plan.search import Costed
 
 
 class Descent:
-    """Moves the cuts of plans. Replicas stay; what saves memory is chosen anew for both stages."""
+    """Moves the cuts of plans. Replicas stay; both stages at the cut choose again how to save memory."""
 
     def __init__(
         self, lattice: LinearLattice, memories: Memories, objective: str, costed: Costed, deadline: float
@@ -21,9 +21,9 @@ class Descent:
         self.costed, self.deadline = costed, deadline
 
     def improved(self, plan: CostedPlan, reach: int | None = None) -> Iterator[CostedPlan]:
-        """Yield better and better plans, until none is better or time is over.
+        """Yield plans, each better than the last, until none is better or the time is over.
 
-        `reach`: how far a cut moves at first. A plan whose cuts are not cuts of the lattice is left as it is.
+        `reach`: how far a cut moves at first. A plan with a cut outside the lattice does not change.
         """
         cuts = self._cuts(plan)
         if cuts is None:
@@ -90,7 +90,7 @@ class Descent:
         return fit and runs_as(plan.stages[stage], plan.graph, self.memories.recompute)
 
     def _work(self, plan: CostedPlan, cuts: Sequence[int], number: int) -> float:
-        """Return what the passes of the stages around a cut alone take: no plan with this cut is below it."""
+        """Return the time of only the passes of the stages around a cut: a lower bound for plans with this cut."""
         works = []
         for stage in (number - 1, number):
             passes = self.lattice.passes(cuts[stage], cuts[stage + 1])

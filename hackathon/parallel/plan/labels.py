@@ -1,4 +1,4 @@
-"""What the search remembers of the stages that it has placed, and by which steps it goes on."""
+"""The state of a partial plan in the search, and the steps that extend it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -8,7 +8,7 @@ from hackathon.parallel.plan.order import in_flight, warm_up_before
 
 @dataclass(frozen=True)
 class Shape:
-    """Which numbers of stages and replicas a plan may have."""
+    """The numbers of stages and replicas that a plan may have."""
 
     devices: int
     micro_batches: int
@@ -19,7 +19,7 @@ class Shape:
     """Of every stage."""
     most_stages: int | None = None
     candidates: tuple[int, ...] | None = None
-    """Replicas that are tried; None: all."""
+    """Replicas to try; None: all."""
 
     @property
     def equal(self) -> bool:
@@ -42,7 +42,7 @@ class Shape:
 
     @property
     def rounds(self) -> float:
-        """Passes each way, at least, that the busiest rank makes through an equal share of the work."""
+        """At least so many passes in each direction of the busiest rank through an equal share of the work."""
         replicas = self.replicas or (self.same_replicas,) * (self.stages or 0)
         if not replicas or (self.same_replicas is not None and self.stages is None):
             return self.micro_batches / self.devices
@@ -71,19 +71,19 @@ class Shape:
         return [Shape(stages * count, m, stages=stages, same_replicas=count) for stages, count in choices]
 
     def without_stages(self, most_labels: int) -> "Shape":
-        """Return a shape that also holds the plans of this one from which stages were taken out."""
+        """Return a shape that also contains the plans of this one after stages are removed."""
         candidates = self.candidates
         if self.replicas is not None:
             candidates = tuple(sorted(set(self.replicas)))
         elif self.stages is not None and self.same_replicas is None:
             candidates = tuple(range(1, self.most_replicas + 1))
         most = len(self.replicas) if self.replicas is not None else self.stages
-        # equal replicas on just enough devices leave no more stages; else both have to be counted
+        # equal replicas on just enough devices leave no more stages; else both are counted
         counted = most is not None and self.same_replicas is None and most * self.devices <= most_labels
         return replace(self, stages=None, replicas=None, candidates=candidates, most_stages=most if counted else None)
 
     def choices(self, placed: int, devices: int) -> list[int]:
-        """Return the replicas that the next stage may have, `placed` stages with `devices` devices being behind it."""
+        """Return the possible replicas of the next stage before `placed` stages on `devices` devices."""
         left = min(self.devices - devices, self.micro_batches)
         if placed >= min(limit for limit in (self.stages, self.most_stages, placed + 1) if limit is not None):
             return []
@@ -111,7 +111,7 @@ class Shape:
 
 @dataclass(frozen=True)
 class Label:
-    """Stages from some cut to the end: devices, number of stages, and warm-up × replicas of the first of them."""
+    """Stages from a cut to the end: devices, number of stages, and warm-up × replicas of the first of them."""
 
     devices: int
     stages: int
@@ -120,7 +120,7 @@ class Label:
 
 @dataclass
 class Group:
-    """Steps that place a stage with the same replicas and micro-batches in flight: labels before and after."""
+    """Steps that add a stage with the same replicas and micro-batches in flight: labels before and after."""
 
     replicas: int
     held: int
@@ -133,18 +133,18 @@ class Group:
 
 
 class TooManyLabels(Exception):
-    """The labels are more than the search can hold."""
+    """There are more labels than the search can store."""
 
 
 class Labels:
-    """The labels that a shape allows and the steps between them; number 0 stands for no stage.
+    """The labels that a shape allows and the steps between them; number 0 is the empty plan.
 
-    With the count "exact", the warm-up of each stage is known, and so the memory it needs. With "least", memory is
-    counted with the fewest micro-batches in flight that a stage can have, so that what does not fit never fits; with
-    "most", with the most, so that what fits always fits: warm-up × replicas is below 2 · devices. Without `by_stages`,
-    labels of different numbers of stages are one. With `ahead`, steps are apart by the most forward passes that a
-    stage can make before its first backward pass: w · r is at most 2 · devices − stages, those behind it included. With
-    "vanishing", there may be more stages behind it than the label has, on all other devices.
+    With the count "exact", the warm-up of each stage is known, and so its memory. With "least", memory counts the
+    fewest micro-batches in flight that a stage can have, so that what does not fit never fits; with "most", the most,
+    so that what fits always fits: warm-up × replicas is below 2 · devices. Without `by_stages`, the number of stages
+    does not matter. With `ahead`, steps differ by the most forward passes that a stage can make before its first
+    backward pass: w · r is at most 2 · devices − stages, including the stages behind it. With "vanishing", there may be
+    more stages behind it than the label has, on all other devices.
     """
 
     def __init__(
@@ -181,7 +181,7 @@ class Labels:
         self.groups = list(groups.values())
 
     def _ahead(self, label: Label, replicas: int, kind: str) -> int:
-        """Return the most forward passes before the first backward pass of a stage before those of a label."""
+        """Return the most forward passes before the first backward pass of a stage in front of those of a label."""
         devices = self.shape.devices - replicas if kind == "vanishing" else label.devices
         if devices <= 0:  # nothing is behind it
             return 1
@@ -193,7 +193,7 @@ class Labels:
         return len(self.labels)
 
     def finals(self) -> Sequence[int]:
-        """Return the labels that a whole plan may have, the one of fewer devices, then of fewer stages first."""
+        """Return the labels that a complete plan may have, in the order of devices, then of stages."""
         numbers = [
             number
             for number, label in enumerate(self.labels)

@@ -29,7 +29,7 @@ class StageRow:
     fixed: Array
     saved: Array
     checkpointed: Array
-    """How many operators must be recomputed; -1: a stage between two zones may have some, or none."""
+    """Number of operators that must be recomputed; -1: a stage between two zones may have some, or none."""
     in_bytes: Array
     in_forward: Array
     in_backward: Array
@@ -38,15 +38,15 @@ class StageRow:
     workspace: Array
     largest: Array
     head: Array
-    """Seconds, at least, before the first forward pass and after the last backward pass of the stage."""
+    """At least so many seconds before the first forward pass and after the last backward pass of the stage."""
     head_forward: Array
-    """Seconds, at least, before the first forward pass."""
+    """At least so many seconds before the first forward pass."""
     own: Array
     """Trainable bytes that no other stage holds."""
     waited: Array
-    """1 where all operators behind the stage wait for it, else 0."""
+    """1 if all operators behind the stage wait for it, else 0."""
     behind: Array
-    """Seconds, at least, from the forward pass of a micro-batch in the stage to its backward pass there."""
+    """At least so many seconds from a micro-batch's forward pass in the stage to its backward pass there."""
 
     def final(self) -> "StageRow":
         """Return the stage to the last target alone."""
@@ -55,7 +55,7 @@ class StageRow:
 
 
 SUMS = ("forward", "backward", "parameters", "saved", "frozen", "buffers", "checkpointed")
-"""What is added up over the operators of a stage."""
+"""Quantities that are summed over the operators of a stage."""
 ARRAYS = tuple(name for name in StageRow.__dataclass_fields__ if name not in ("start", "targets", "contiguous"))
 
 
@@ -64,7 +64,7 @@ class Lattice:
 
     size: int
     relaxed = False
-    """Whether its plans are no plans of the graph, but cost no more than those."""
+    """Whether its plans are only bounds: they cost no more than plans of the graph."""
 
     def __init__(self, blocks: Blocks, devices: Devices) -> None:
         self.blocks, self.devices, self.graph = blocks, devices, blocks.graph
@@ -80,11 +80,11 @@ class Lattice:
         self.forward_heads = [
             paths[0][tensor.producer] + seconds for tensor, seconds in zip(tensors, self.forward_seconds, strict=True)
         ]
-        """Tensor → seconds, at least, until it can come to another stage."""
+        """Tensor → at least so many seconds until it can reach another stage."""
         self.backward_heads = [
             paths[1][tensor.producer] + seconds for tensor, seconds in zip(tensors, self.backward_seconds, strict=True)
         ]
-        """Tensor → seconds, at least, from when its gradient is sent until the step ends."""
+        """Tensor → at least so many seconds from sending its gradient to the end of the step."""
         self.chain = blocks.is_path and len(tensors) == len(blocks) - 1
         """Whether one tensor crosses each cut, from a block to the next one."""
         self.heads = [sum(pair) for pair in zip(self.forward_heads, self.backward_heads, strict=True)]
@@ -99,9 +99,9 @@ class Lattice:
 
 
 def _longest_ways(blocks: Blocks, passes: str) -> list[float]:
-    """Return, per operator, the seconds of the longest way of forward (or of backward) passes that ends with it.
+    """Return, per operator, the seconds of the longest path of forward (or backward) passes that ends with it.
 
-    Operators of one block run one after another, so that a way through a block takes all of it.
+    Operators of one block run one after another, so a path through a block contains all of it.
     """
     operators = blocks.graph.operators
     cost = [sum(getattr(operators[member], passes) for member in members) for members in blocks.members]
@@ -112,7 +112,7 @@ def _longest_ways(blocks: Blocks, passes: str) -> list[float]:
 
 
 def _longest_after(blocks: Blocks) -> Array:
-    """Return, per block, the seconds of the longest way through operators that begins with it, there and back."""
+    """Return, per block, the seconds of the longest path that begins with it, forward and backward."""
     operators = blocks.graph.operators
     tails = numpy.zeros(len(blocks))
     for number in range(len(blocks) - 1, -1, -1):
@@ -122,7 +122,7 @@ def _longest_after(blocks: Blocks) -> Array:
 
 
 MOST_COUNTED = 16
-"""Stages up to which it is counted how many there are behind a cut."""
+"""Most devices for which stages behind a cut are counted."""
 
 
 class LinearLattice(Lattice):
@@ -195,9 +195,9 @@ class LinearLattice(Lattice):
         ]
 
     def _last_ready(self) -> Array:
-        """Return, per cut, where the last block behind it is that waits for nothing behind it.
+        """Return, per cut, the position of the last block behind it that waits for no block behind it.
 
-        All blocks behind a stage that goes so far wait for the stage.
+        All blocks behind a stage that reaches this position wait for the stage.
         """
         last = numpy.zeros(self.size, int)
         places = [self._place[members[0]] for members in self.blocks.members]
@@ -207,7 +207,7 @@ class LinearLattice(Lattice):
         return last
 
     def _least_way(self) -> Array:
-        """Return, per cut, the passes of stages behind it that wait for each other: the least of any such stages."""
+        """Return, per cut, the least passes of stages behind it that wait for each other, over all such stages."""
         counted = self.devices.count <= MOST_COUNTED
         ways = numpy.full((self.devices.count if counted else 1, self.size), numpy.inf)
         ways[:, -1] = 0.0
@@ -223,7 +223,7 @@ class LinearLattice(Lattice):
         return least
 
     def _longest_way(self) -> Array:
-        """Return, per cut, the longest way through the operators behind it, there and back."""
+        """Return, per cut, the longest path through the operators behind it, forward and backward."""
         longest = numpy.zeros(self.size)
         for block, seconds in enumerate(_longest_after(self.blocks)):
             place = self._place[self.blocks.members[block][0]]
@@ -295,7 +295,7 @@ class LinearLattice(Lattice):
 
 
 class IdealLattice(Lattice):
-    """All cuts of a branched graph: each set of blocks that holds what comes before its blocks."""
+    """All cuts of a branched graph: each set of blocks that contains the predecessors of its blocks."""
 
     def __init__(self, blocks: Blocks, devices: Devices, ideals: Sequence[int]) -> None:
         super().__init__(blocks, devices)
@@ -382,12 +382,12 @@ class IdealLattice(Lattice):
 
     @cached_property
     def _tails(self) -> Array:
-        """Per cut, the seconds of the longest way through the operators behind it, there and back."""
+        """Per cut, the seconds of the longest path through the operators behind it, forward and backward."""
         longest: Array = (~self._inside * _longest_after(self.blocks)).max(axis=1)
         return longest
 
     def _waited(self, start: int, targets: Array) -> Array:
-        """Return 1 where a stage has every block that waits for nothing behind its first cut, else 0.
+        """Return 1 if a stage has every block that waits for no block behind its first cut, else 0.
 
         Each block behind the stage then waits for one of them.
         """
@@ -398,10 +398,10 @@ class IdealLattice(Lattice):
 
 
 class RelaxedLattice(Lattice):
-    """Cuts of a chain gathered in zones: a stage from one zone to another costs no more than any stage between them.
+    """Cuts of a chain grouped in zones: a stage from one zone to another costs no more than any stage between them.
 
-    A plan of the chain becomes one of the zones when each cut moves into its zone and stages within a zone are left
-    out, so that the least value over zones is a lower bound of the least value over cuts.
+    A plan of the chain becomes one of the zones if each cut moves into its zone and stages within a zone are left out.
+    So the least value over zones is a lower bound of the least value over cuts.
     """
 
     def __init__(self, full: LinearLattice, zones: int) -> None:

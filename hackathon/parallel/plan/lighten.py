@@ -1,8 +1,8 @@
-"""A branched graph without its lightest operators: few enough cuts to look at all, for a bound of all plans.
+"""A branched graph without its lightest operators, with few enough cuts to search them all, for a bound of all plans.
 
-A plan of the graph is one of the lighter graph when the operators that were left out are taken out of its stages, and
-stages that are empty vanish. No stage then takes longer, holds more, or waits longer: so the least value of the lighter
-graph is a lower bound. What an operator had to wait for through those that were left out stays, as tensors of 0 bytes.
+A plan of the graph becomes one of the lighter graph if the removed operators and then empty stages leave it. No stage
+then takes longer, needs more memory, or waits longer: so the least value of the lighter graph is a lower bound. If an
+operator waits for another one through removed ones, a tensor of 0 bytes stays.
 """
 
 from collections.abc import Sequence
@@ -14,12 +14,12 @@ from hackathon.parallel.plan.graph import Alias, Graph, Tensor
 def lightened(graph: Graph, most: int) -> tuple[Blocks, list[int]] | None:
     """Return blocks and ideals, at most `most`, of a graph without its lightest operators; None if that leaves none.
 
-    Operators are left out that cost little and that many others do not wait for, and that do not wait for those.
+    It removes operators that cost little and are independent of many others.
     """
     order = _candidates(graph)
     best: tuple[Blocks, list[int]] | None = None
     low, high = 0, len(order) + 1
-    while low < high:  # the fewest of `order` that have to be left out
+    while low < high:  # finds the fewest of `order` to remove
         middle = (low + high) // 2
         out = set(order[:middle])
         mask = [number not in out for number in range(len(graph.operators))]
@@ -33,7 +33,7 @@ def lightened(graph: Graph, most: int) -> tuple[Blocks, list[int]] | None:
 
 
 def _candidates(graph: Graph) -> list[int]:
-    """Return the operators that could be left out, the first one first: by time over the others on no way with it."""
+    """Return the operators to remove, in this order: least time per independent operator first."""
     count = len(graph.operators)
     readers: list[set[int]] = [set() for _ in range(count)]
     for tensor in graph.tensors:
@@ -53,13 +53,13 @@ def _candidates(graph: Graph) -> list[int]:
 
 
 def without(graph: Graph, mask: Sequence[bool]) -> Graph:
-    """Return the graph of the operators that are kept."""
+    """Return the graph of the operators with a true mask."""
     number = {member: at for at, member in enumerate(member for member, keep in enumerate(mask) if keep)}
     readers: list[set[int]] = [set() for _ in graph.operators]
     for tensor in graph.tensors:
         readers[tensor.producer] |= set(tensor.readers)
     reached: list[set[int]] = [set() for _ in graph.operators]
-    """Operator → kept operators that read it through operators that are left out."""
+    """Operator → remaining operators that read it through removed ones."""
     for at in range(len(mask) - 1, -1, -1):  # in the order of operators readers come later
         for reader in readers[at]:
             if not mask[reader]:

@@ -1,8 +1,8 @@
-"""The order of forward and backward passes on each rank: one order for the simulator and the runtime.
+"""The order of forward and backward passes on each rank, the same for the simulator and the runtime.
 
-One forward, one backward (1F1B; Narayanan et al. 2019, PipeDream) with a warm-up that is safe for uneven replicas. The
-usual warm-up, "stages behind", deadlocks with them. Where all stages have the same replicas, a process may run several
-stages: the interleaved schedules of torch.
+One forward, one backward (1F1B; Narayanan et al. 2019, PipeDream) with a warm-up that is safe for uneven replicas; the
+usual one, "stages behind", deadlocks with them. If all stages have the same replicas, a process may run several stages:
+the interleaved schedules of torch.
 """
 
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ def warm_up_before(product: int, replicas: int) -> int:
 
 
 def in_flight(warm_up: int, replicas: int, micro_batches: int) -> int:
-    """Return how many micro-batches a rank holds at most between their forward and backward pass."""
+    """Return the most micro-batches that a rank has between their forward and backward pass."""
     return min(warm_up, -(-micro_batches // replicas))
 
 
@@ -45,7 +45,7 @@ def rank_order(warm_up: int, replica: int, replicas: int, micro_batches: int) ->
 
 
 FORWARD, BACKWARD, INPUT, WEIGHT = "forward", "backward", "input", "weight"
-"""Kinds of passes. Backward in two: of what a stage received, which others wait for, and later of its parameters."""
+"""Kinds of passes. INPUT and WEIGHT split a backward pass: gradients that others wait for, then the parameters'."""
 
 
 def rounds_fit(processes: int, micro_batches: int) -> bool:
@@ -58,9 +58,9 @@ def interleaved_order(
 ) -> list[tuple[str, int, int]]:
     """Return the passes of one process in order, as (kind, stage, micro-batch).
 
-    Process p runs the stages p, p + processes, …: `chunks` of them. Interleaved 1F1B (Narayanan et al. 2021); with
-    `zero_bubble` each backward pass in two (ZB-H1 of Qi et al. 2024). The orders are those of torch's
-    ScheduleInterleaved1F1B and ScheduleInterleavedZeroBubble.
+    Process p runs the `chunks` stages p, p + processes, … in interleaved 1F1B (Narayanan et al. 2021); `zero_bubble`
+    splits each backward pass (ZB-H1 of Qi et al. 2024). The orders are those of torch's ScheduleInterleaved1F1B and
+    ScheduleInterleavedZeroBubble.
     """
     size = micro_batches // max(1, micro_batches // processes)
     total = chunks * micro_batches

@@ -13,7 +13,7 @@ from hackathon.parallel.plan.lattice import Array, Lattice, StageRow
 
 
 class OutOfTime(Exception):
-    """The time that the user gave is over."""
+    """The search has used the time that the user allows."""
 
 
 @dataclass(frozen=True)
@@ -26,12 +26,12 @@ class StageWay:
     backward: Array
     fits: Array
     ahead: Array | None = None
-    """Forward passes before the first backward pass at most: a column beside that of replicas; None: not counted."""
+    """Most forward passes before the first backward pass, a column like that of replicas; None: not counted."""
 
 
 @dataclass(frozen=True)
 class Memories:
-    """Which ways of saving memory a plan may use."""
+    """The methods of saving memory that a plan may use."""
 
     devices: Devices
     recompute: str = "never"
@@ -40,8 +40,8 @@ class Memories:
     def choices(self, row: StageRow, depth: int | Array, *, checked: bool = True) -> list[StageWay]:
         """Return the ways to run the stages of a row with `depth` micro-batches in flight, faster ones first.
 
-        With a column of numbers, `fits` has a row for each. Without `checked`, memory does not count. A stage with an
-        operator that must be recomputed does so in every mode.
+        If `depth` is a column of numbers, `fits` has a row for each. Without `checked`, memory does not count. A stage
+        with an operator that must be recomputed recomputes in every mode.
         """
         optimizer = self.devices.optimizer_bytes_per_parameter_byte
         choices = []
@@ -67,12 +67,12 @@ class Memories:
 
 
 Cost = Callable[[StageRow, StageWay, Array], Array]
-"""(row, way to run, replicas as a column) → cost at each target; infinite where it is not allowed."""
+"""(row, way to run, replicas as a column) → cost at each target; infinite if it is not allowed."""
 
 
 @dataclass
 class LeastValues:
-    """The least value of each label for the whole graph; `plan` tells the stages behind it."""
+    """The least value of each label for the entire graph; `plan` returns its stages."""
 
     values: Array
     plan: Callable[[int], list[Stage]]
@@ -81,7 +81,7 @@ class LeastValues:
 
 
 class _Steps:
-    """Steps that place a stage somewhere (or, with `last`, at the end), as arrays: groups, and labels by replicas."""
+    """Steps that place a stage anywhere (or, with `last`, at the end), as arrays: groups, and labels by replicas."""
 
     def __init__(self, groups: Sequence[Group]) -> None:
         self.groups = groups
@@ -89,7 +89,7 @@ class _Steps:
             numpy.array([[getattr(group, name)] for group in groups]) for name in ("replicas", "held", "ahead")
         )
         self.by_replicas: list[tuple[Array, Array, Array, Array, bool]] = []
-        """Numbers of groups; then, a row for each step: the place of its group among them, sources, targets; unique."""
+        """Numbers of groups; then a row for each step: its group's position among them, sources, targets; unique."""
         for replicas in sorted({group.replicas for group in groups}):
             mine = [number for number, group in enumerate(groups) if group.replicas == replicas]
             steps = [
@@ -141,7 +141,7 @@ class Programme:
         return LeastValues(values[:, 0], lambda label: self._trace(values, label, cost, shift, limit), values)
 
     def _least(self, row: StageRow, steps: _Steps, cost: Cost, shift: Cost | None) -> tuple[Array, Array | None]:
-        """Return [group][target] → cost, and [group][target] → shift: the least of any way that fits."""
+        """Return [group][target] → cost, and [group][target] → shift: the least over all ways to run that fit."""
         costs = shifts = None
         for plain in self.memories.choices(row, steps.held):
             way = replace(plain, ahead=steps.ahead)
@@ -154,7 +154,7 @@ class Programme:
         return costs, shifts
 
     def _trace(self, values: Array, label: int, cost: Cost, shift: Cost | None, limit: float) -> list[Stage]:
-        """Return the stages of a plan that has the value of a label."""
+        """Return the stages of a plan with the value of a label."""
         start, stages = 0, []
         while start < self.lattice.size - 1:
             row = self.lattice.row(start, limit)
@@ -176,7 +176,7 @@ class Programme:
     def _step(
         self, values: Array, start: int, label: int, row: StageRow, cost: Cost, shift: Cost | None
     ) -> tuple[int, int, Group]:
-        """Return (cut, label) behind the stage that gives a label its value, and the group of the step."""
+        """Return (cut, label) behind the stage that leads to a label's value, and the group of the step."""
         value = values[label, start]
         for steps in (self._last, self._other):
             if not steps.groups:
@@ -197,7 +197,7 @@ def _place(
     row: StageRow, costs: Array, shifts: Array | None, steps: Sequence[Array], unique: bool, values: Array,
     upper: float,
 ) -> None:  # fmt: skip
-    """Place stages of some number of replicas, of each length, before the stages that are placed."""
+    """Place stages with the same number of replicas, of each length, before those already placed."""
     near = (costs.min(axis=0) < upper).nonzero()[0]
     if not len(near):
         return

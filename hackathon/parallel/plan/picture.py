@@ -10,17 +10,17 @@ from hackathon.text.units import format_size
 
 WIDTH, LEFT, LANE, GAP = 960, 130, 22, 6
 COLORS = {"forward": "#4477aa", "backward": "#ccbb44", "all-reduce": "#aa3377"}
-"""Of Paul Tol's bright scheme, which colour-blind readers can tell apart."""
+"""From Paul Tol's bright scheme, which colour-blind readers can tell apart."""
 KINDS = {
     "parameters": "#4477aa", "gradients": "#66ccee", "optimizer": "#228833", "activations": "#ccbb44",
     "buffers": "#bbbbbb", "workspace": "#ee6677",
 }  # fmt: skip
 MOST_LANES, MOST_PASSES = 64, 6000
-"""Replicas that are drawn, and passes: of a longer step only its beginning is drawn."""
+"""Most replicas and passes in the picture; of a longer step it shows the beginning."""
 
 
 def picture(plan: CostedPlan) -> str:
-    """Return an SVG of a simulated step and of the memory of each stage, for any program that shows pictures."""
+    """Return an SVG of a simulated step and of the memory of each stage."""
     step = StepChart(plan)
     below = 46 + step.height
     height = below + 64 + len(plan.stages) * (LANE + GAP) + 30
@@ -48,7 +48,7 @@ class StepChart:
         lanes = [(stage, replica) for stage, count in enumerate(plan.replicas) for replica in range(count)]
         self.lanes, self.left_out = lanes[:MOST_LANES], len(lanes[MOST_LANES:])
         self.micro_batches = min(plan.micro_batches, max(1, MOST_PASSES // (2 * len(plan.stages))))
-        """Those whose passes are all drawn."""
+        """Micro-batches whose passes all fit in the picture."""
         self.end = self.step.seconds
         if self.micro_batches < plan.micro_batches:
             self.end = max(ends[self.micro_batches - 1] for ends in self.step.backward)
@@ -59,7 +59,7 @@ class StepChart:
         return len(self.lanes) * (LANE + GAP)
 
     def captions(self) -> list[str]:
-        """Return what should be read beside the chart."""
+        """Return the explanations beside the chart."""
         lines = [message("plan.picture_seconds", seconds=f"{self.step.seconds:.4g}")]
         if self.micro_batches < self.plan.micro_batches:
             lines.append(message("plan.picture_beginning", count=self.micro_batches, all=self.plan.micro_batches))

@@ -1,4 +1,4 @@
-"""On which nodes the stages of a plan run, and how long a step takes with the bandwidths inside and between nodes."""
+"""The nodes of a plan's stages, and the time of a step with the bandwidths inside and between nodes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -17,7 +17,7 @@ class Placement:
     stages: tuple[tuple[int, ...], ...]
     """Stage → node of each of its replicas."""
     seconds: float | None
-    """The simulated step with both bandwidths; None if that between nodes is not known."""
+    """The simulated step with both bandwidths; None if that between nodes is unknown."""
 
     @property
     def processes(self) -> int:
@@ -26,7 +26,7 @@ class Placement:
 
 
 def job_shape(processes: int, devices_per_node: int) -> tuple[int, int]:
-    """Return the fewest nodes, and the processes on each, that a number of processes can have: equally many on each."""
+    """Return the fewest nodes for a number of processes, and the processes on each: equally many on all."""
     nodes = -(-processes // devices_per_node)
     while processes % nodes:
         nodes += 1
@@ -34,7 +34,7 @@ def job_shape(processes: int, devices_per_node: int) -> tuple[int, int]:
 
 
 def inside_node(devices: Devices) -> Devices:
-    """Return the devices as they are to each other on one node."""
+    """Return the devices with the bandwidths inside a node."""
     if devices.node_bandwidth is None:
         return devices
     faster = devices.node_allreduce_bandwidth or devices.node_bandwidth
@@ -42,7 +42,7 @@ def inside_node(devices: Devices) -> Devices:
 
 
 def between_nodes(devices: Devices) -> Devices | None:
-    """Return the devices as they are to each other on different nodes; None if that is not known."""
+    """Return the devices with the bandwidths between nodes; None if they are unknown."""
     if devices.internode_bandwidth is None:
         return None if devices.node_bandwidth is None else devices
     slower = min(devices.allreduce_bandwidth, devices.internode_bandwidth)
@@ -50,10 +50,10 @@ def between_nodes(devices: Devices) -> Devices | None:
 
 
 def placed(plan: CostedPlan, devices_per_node: int | None = None) -> Placement | None:
-    """Return where the stages of a plan run; None if nobody says how many devices a node has.
+    """Return the placement of a plan's stages; None if the number of devices per node is unknown.
 
-    A transfer between two stages takes as long as that of the slowest pair of replicas that send to each other, and an
-    all-reduce of ranks on several nodes goes at the bandwidth between them.
+    A transfer between two stages takes as long as the one of the slowest pair of replicas; an all-reduce of ranks on
+    several nodes has the bandwidth between them.
     """
     devices_per_node = devices_per_node or plan.devices.devices_per_node
     if devices_per_node is None:
@@ -83,7 +83,7 @@ def placed(plan: CostedPlan, devices_per_node: int | None = None) -> Placement |
 
 
 def _apart(senders: Sequence[int], readers: Sequence[int], micro_batches: int) -> bool:
-    """Return whether a micro-batch goes from one node to another."""
+    """Return whether a micro-batch moves from one node to another."""
     return any(
         senders[number % len(senders)] != readers[number % len(readers)]
         for number in range(min(micro_batches, len(senders) * len(readers)))

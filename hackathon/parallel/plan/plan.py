@@ -1,4 +1,4 @@
-"""Finds a plan: prepares the cuts, runs the searches that suit the size, and says how far the result is proven."""
+"""Finds a plan: prepares the cuts, runs the searches that suit the size, and reports what is proven."""
 
 import time
 from collections.abc import Sequence
@@ -71,7 +71,7 @@ def shape_of(request: PlanRequest, blocks: int) -> "Shape":
 
 
 def helpful(request: PlanRequest, blocks: Blocks) -> tuple[tuple[str, ...], int | None]:
-    """Return what would let a plan fit, as far as a quick search can tell: names of the catalogue, enough devices."""
+    """Return the changes that would let a plan fit, by a quick search (names of the catalogue), and enough devices."""
     from hackathon.parallel.plan.planner import Planner
 
     def works(other: PlanRequest) -> bool:
@@ -106,7 +106,7 @@ def helpful(request: PlanRequest, blocks: Blocks) -> tuple[tuple[str, ...], int 
 
 
 def blocking(request: PlanRequest, blocks: Blocks) -> tuple[str, float]:
-    """Return the operator that is hardest to place, and the bytes that a stage of it alone needs at least."""
+    """Return the operator that is hardest to place, and the least bytes of a stage with its block alone."""
     from hackathon.parallel.plan.alternatives import least_alone
 
     operators = request.graph.operators
@@ -125,7 +125,7 @@ def blocking(request: PlanRequest, blocks: Blocks) -> tuple[str, float]:
 
 
 def _one_never_fits(request: PlanRequest) -> bool:
-    """Return whether an operator exceeds the memory by what any stage that holds it needs."""
+    """Return whether an operator exceeds the memory in every stage that contains it."""
     devices = request.devices
     states = {"never": 2 + devices.optimizer_bytes_per_parameter_byte, "all": 3.0}
     states["auto"] = min(states.values())

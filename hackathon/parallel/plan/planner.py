@@ -1,4 +1,4 @@
-"""Which searches run on which cuts, so that each size of graph gets a good plan and an honest bound in its time."""
+"""Choose searches and cuts, so that each size of graph gets a good plan and a correct bound in its time."""
 
 import time
 from collections.abc import Sequence
@@ -19,19 +19,19 @@ from hackathon.parallel.plan.shapes import ShapeSearch
 from hackathon.parallel.plan.step_search import bound_of_steps, least_step
 
 EXACT_CUTS, MOST_IDEALS, COARSE, ZONES, STEP_CUTS, STEP_BLOCKS = 1001, 900, 400, 1200, 64, 22
-"""Cuts searched as they are; ideals; groups of a coarser chain; zones of a bound; cuts and groups of `step`."""
+"""Cuts that are all searched; ideals; groups of a coarser chain; zones of a bound; cuts and groups of `step`."""
 FEW_DEVICES, MOST_DEVICES, GROUPS = 16, 256, 80
-"""Devices up to which all replicas are tried with all numbers of stages; devices that labels are made for; groups among
-which cuts for given replicas are looked for first."""
+"""Most devices for which all replicas are tried with all numbers of stages; most devices for labels; groups between
+which cuts for given replicas are searched first."""
 EFFORT = 300
-"""Partial plans per second of a request that are looked at for one choice of equal replicas."""
+"""Partial plans per second of a request for one choice of equal replicas."""
 GOOD_GAP, FIRST = 0.02, 160
-"""Gap with which no better plan is looked for in large graphs; groups with which a first plan that fits is found."""
+"""Gap at which the search in large graphs ends; groups with which it finds a first plan that fits."""
 
 
 @dataclass(frozen=True)
 class Findings:
-    """What a planner found."""
+    """The results of a planner."""
 
     plan: CostedPlan | None
     bound: float
@@ -46,13 +46,13 @@ class Planner:
         self, request: PlanRequest, blocks: Blocks, shape: Shape, costed: Costed, deadline: float, *,
         helps: bool = False, proves: bool = True,
     ) -> None:  # fmt: skip
-        """`helps`: whether another planner goes on with what this one finds; `proves`: whether its bound matters."""
+        """`helps`: whether another planner continues with the results; `proves`: whether its bound matters."""
         self.helps, self.proves = helps, proves
         self.request, self.blocks, self.costed, self.deadline = request, blocks, costed, deadline
         self.memories = Memories(request.devices, request.recompute, request.offload)
         self.exact = request.seconds is None
         self.whole = shape = shape.tight()
-        # one choice of equal replicas is searched by what is looked at, so that a search of all choices can repeat it
+        # one choice of equal replicas is limited by partial plans, not time: a search of all choices must repeat it
         self.effort = Effort(EFFORT * request.seconds) if shape.equal and request.seconds is not None else Effort()
         self.narrowed = shape.devices > FEW_DEVICES
         self.shape = shape
@@ -76,7 +76,7 @@ class Planner:
     # ---- what all objectives share
 
     def fits(self) -> bool:
-        """Return whether a plan is found that fits, in the time there is."""
+        """Return whether the planner finds a plan that fits in the available time."""
         lattice = self._lattices()[0]
         try:
             return self._on(lattice, self.shape).least_load().plan is not None
@@ -122,7 +122,7 @@ class Planner:
         return Findings(self.best, min(self.bound, self.value), self.basis, False)
 
     def _offer(self, plan: CostedPlan | None) -> None:
-        """Keep a plan if it fits and is the best one so far: of equal ones the one of fewer devices, then stages."""
+        """Keep a plan if it fits and is the best so far; of equal ones the one with fewer devices, then stages."""
         if plan is None or not plan.feasible:
             return
         value = value_of(plan, self.request.objective)
@@ -169,9 +169,9 @@ class Planner:
         return self._coarser[key]
 
     def _equal_replicas(self, lattices: list[Lattice]) -> None:
-        """Offer the best plan of each choice of equal replicas, as a request for it finds it.
+        """Offer the best plan of each choice of equal replicas, the same one as a request for it returns.
 
-        Each has the time of such a request. Left out are those that cannot be better than what there is.
+        Each has the time of such a request. Choices that cannot improve the best plan are skipped.
         """
         if self.helps or self.whole.fixed:
             return
@@ -190,7 +190,7 @@ class Planner:
             self.deadline = max(self.deadline, time.monotonic() + 0.5 * self.request.seconds)
 
     def _is_worse(self, value: float) -> bool:
-        """Return whether no plan that this planner can find is below a value."""
+        """Return whether every plan that this planner can find has at least a value."""
         if value == float("inf") or self.request.objective != "step":
             return False
         lattices = self._made
@@ -211,7 +211,7 @@ class Planner:
         return bound_of_steps(self._on(lattice, self.whole), value, by_stages=True)[0]
 
     def _least_memory(self) -> float:
-        """Return bytes that all stages of a plan need at least, on one device each."""
+        """Return the least bytes of all stages of a plan, on one device each."""
         graph, optimizer = self.request.graph, self.request.devices.optimizer_bytes_per_parameter_byte
         states = 2 + optimizer if self.request.offload == "never" else 0.0
         shared = sum((len(alias.operators) - 1) * alias.bytes for alias in graph.aliases)
@@ -221,7 +221,7 @@ class Planner:
         )
 
     def _shapes(self, lattices: list[Lattice]) -> None:
-        """Offer plans with equal replicas of all stages, and with what is next to them."""
+        """Offer plans with equal replicas of all stages, and similar ones."""
         if self.helps or self.whole.replicas is not None or self.whole.devices > MOST_DEVICES:
             return
         lattice = lattices[0]
@@ -250,7 +250,7 @@ class Planner:
 
     @cached_property
     def _longest(self) -> float:
-        """The seconds of the longest way through the blocks, there and back."""
+        """The seconds of the longest path through the blocks, forward and backward."""
         longest: list[float] = []
         for number, seconds in enumerate(self._work):
             longest.append(seconds + max((longest[block] for block in self.blocks.before[number]), default=0.0))
@@ -266,7 +266,7 @@ class Planner:
         return (rate if self.request.objective == "max-load" else m * rate) * (1 - TIE)
 
     def _offer_others(self, lattices: list[Lattice]) -> None:
-        """Offer the plans of least max-load and fill: a step is never longer than theirs."""
+        """Offer the plans of least max-load and fill: the best step is never longer than theirs."""
         if self.whole.equal:
             return
         for objective in ("max-load", "fill"):
@@ -305,7 +305,7 @@ class Planner:
     # ---- max-load
 
     def _loads(self, lattice: Lattice, exhaustive: bool) -> bool:
-        """Look for the plan of least max-load; return whether no plan fits."""
+        """Search the plan of least max-load; return whether no plan fits."""
         mine = self.request.objective == "max-load"
         upper = float("inf")
         first = self._coarse(lattice, FIRST) if self.best is None and lattice.size > COARSE else None
@@ -358,7 +358,7 @@ class Planner:
             pass
 
     def _free(self) -> Shape:
-        """Return a shape that holds all plans from which stages were taken out."""
+        """Return a shape that also contains all plans after stages are removed."""
         return self.whole.without_stages(MOST_LABELS // 2)
 
     # ---- fill
@@ -419,7 +419,7 @@ class Planner:
         return self.best is not None and self.value - self.bound <= TIE * self.value
 
     def _step_bound(self, lattice: Lattice, exhaustive: bool) -> None:
-        """Bound the step time by the bound of each plan, and simulate the plans whose bounds are least."""
+        """Bound the step time by the bound of each plan, and simulate the plans with the least bounds."""
         upper = self.value * (1 + 4 * TIE)
         chain = lattice.chain and isinstance(lattice, LinearLattice)
         many = self.whole.devices > FEW_DEVICES

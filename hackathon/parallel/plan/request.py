@@ -1,4 +1,4 @@
-"""What a plan is asked for, and what a search answers."""
+"""The request for a plan, and the result of a search."""
 
 from dataclasses import dataclass, field
 
@@ -15,7 +15,7 @@ PROVEN = 1e-9
 
 @dataclass(frozen=True)
 class PlanRequest:
-    """What a plan is asked for."""
+    """The request for a plan."""
 
     graph: Graph
     devices: Devices
@@ -23,7 +23,7 @@ class PlanRequest:
     objective: str = "step"
     stages: int | None = None
     replicas: tuple[int, ...] = ()
-    """Of each stage; one number: of every stage; empty: searched."""
+    """Of each stage; one number: of every stage; empty: the search chooses them."""
     recompute: str = "never"
     offload: str = "never"
     seconds: float | None = 10.0
@@ -32,7 +32,7 @@ class PlanRequest:
 
 @dataclass(frozen=True)
 class PlanResult:
-    """The plan that was found (None: none fits), how good any plan can be, and what other plans reach."""
+    """The best plan (None: none fits), how good any plan can be, and the values of other plans."""
 
     request: PlanRequest
     plan: CostedPlan | None
@@ -40,11 +40,11 @@ class PlanResult:
     bound: float | None
     basis: str
     complete: bool
-    """Whether the search looked at all plans, if there is none that fits."""
+    """Whether the search covered all plans, if none fits."""
     alternatives: dict[str, CostedPlan] = field(default_factory=dict)
     help: tuple[str, ...] = ()
     enough_devices: int | None = None
-    """A number of devices with which a plan fits, if there is none and more devices would help."""
+    """A number of devices with which a plan fits, if none fits and more devices would help."""
 
     @property
     def gap(self) -> float | None:
@@ -55,13 +55,14 @@ class PlanResult:
 
     @property
     def proven(self) -> bool:
-        """Whether no plan is better, or none fits."""
+        """Whether the search proved that no plan is better, or that none fits."""
         return self.complete if self.gap is None else self.gap <= PROVEN
 
 
 def impossible(request: PlanRequest) -> tuple[str, dict[str, int]] | None:
-    """Return why no plan can have the stages and replicas that are asked for, whatever the memory: a message's id and
-    values. None: nothing is known to rule them out.
+    """Return why no plan can have the requested stages and replicas, whatever the memory: a message's id and values.
+
+    None if nothing rules them out.
     """
     most = max(request.replicas, default=1)
     if most > request.micro_batches:

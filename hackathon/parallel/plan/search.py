@@ -14,16 +14,16 @@ from hackathon.parallel.plan.lattice import Array, Lattice, StageRow
 from hackathon.parallel.plan.passes import LeastValues, Memories, OutOfTime, Programme, StageWay
 
 TIE = 1e-10
-"""Values that differ by less, relatively, are equal: sums of the same numbers in another order differ by 1e-13."""
+"""Values with a smaller relative difference are equal: sums of the same numbers in another order differ by 1e-13."""
 MOST_LABELS, BOX = 3000, 20
-"""Labels that are made; partial plans that can be looked at in the time of a box."""
+"""Most labels; partial plans that take as long as a box."""
 
 Costed = Callable[[Sequence[Stage]], CostedPlan]
 
 
 @dataclass
 class Searched:
-    """The best plan that a search found (None: none), its value, and a lower bound of all plans it looked for."""
+    """The best plan of a search (None: none), its value, and a lower bound of all plans that it covers."""
 
     plan: CostedPlan | None
     value: float
@@ -37,21 +37,21 @@ class Searched:
 
 @dataclass
 class Effort:
-    """How many partial plans the best-first searches for one choice of replicas may look at, together.
+    """The partial plans that the best-first searches for one choice of replicas may look at, together.
 
-    Unlike the clock, it ends the same search at the same plan.
+    Unlike a clock, it ends the same search at the same plan.
     """
 
     left: float = float("inf")
 
     def spend(self, number: int = 1) -> bool:
-        """Count partial plans; return whether there was still something left."""
+        """Count partial plans; return whether the limit was not reached before."""
         self.left -= number
         return self.left > -number
 
 
 class Search:
-    """One lattice, with the shape and the memory that plans on it may have."""
+    """One lattice, with the shape and the memory of its plans."""
 
     def __init__(
         self,
@@ -67,7 +67,7 @@ class Search:
 
     @property
     def relaxed(self) -> bool:
-        """Whether plans of the lattice are no plans of the graph, but bound their values."""
+        """Whether plans of the lattice only bound the values of the graph's plans."""
         return self.lattice.relaxed
 
     def programme(self, shape: Shape, memory: str, *, by_stages: bool, ahead: str | None = None) -> Programme:
@@ -78,10 +78,10 @@ class Search:
     # ---- max-load
 
     def least_load(self, upper: float = float("inf")) -> Searched:
-        """Return the plan of least max-load: of these the one of fewest devices, then of fewest stages.
+        """Return the plan of least max-load; of equal ones that of fewest devices, then of fewest stages.
 
-        Plans of `upper` or more are not looked for. When labels are too many, the plan may not be the best one, and
-        the bound says so. Raises OutOfTime and TooManyLabels.
+        Only plans below `upper` are searched. With too many labels, the plan may not be the best one, and the bound
+        shows it. Raises OutOfTime and TooManyLabels.
         """
         first = self._least_load(upper, "least")
         if first.plan is None or first.plan.feasible:
@@ -104,7 +104,7 @@ class Search:
         return self._least_load(float("inf"), "exact").plan
 
     def sure_load(self) -> CostedPlan | None:
-        """Return a plan of low max-load that fits, if one is found with the most memory that a stage could need.
+        """Return a plan of low max-load that fits, if one fits with the most memory that a stage could need.
 
         Raises OutOfTime and TooManyLabels.
         """
@@ -134,9 +134,9 @@ class Search:
     # ---- fill
 
     def least_fill(self, start: CostedPlan | None = None, gap: float = TIE) -> Searched:
-        """Return the plan of least `fill`: of these the one of fewest devices, then of fewest stages.
+        """Return the plan of least `fill`; of equal ones that of fewest devices, then of fewest stages.
 
-        Raises TooManyLabels. When time is over, or the gap is reached, the best plan so far is returned.
+        When the time is over, or at the gap, it returns the best plan so far. Raises TooManyLabels.
         """
         outcome = self._least_fill(start, gap, "least")
         if outcome is None:
@@ -150,7 +150,7 @@ class Search:
         return outcome
 
     def _least_fill(self, start: CostedPlan | None, gap: float, memory: str) -> Searched | None:
-        """Return the outcome; None when memory is counted too low for the plans that the search meets."""
+        """Return the outcome; None if memory is counted too low for the plans that the search meets."""
         programme = self.programme(self.shape, memory, by_stages=True)
         exact = memory != "least"
         finals = list(programme.labels.finals())
@@ -198,13 +198,13 @@ def load_cost(row: StageRow, way: StageWay, replicas: Array) -> Array:
 
 @dataclass(frozen=True)
 class ThresholdBox:
-    """Plans whose largest forward, backward and all-reduce time lie above `low` and whose stages are within `high`."""
+    """Plans whose largest forward, backward and all-reduce time exceed `low`, and whose stages are within `high`."""
 
     low: tuple[float, ...] = (0.0, 0.0, 0.0)
     high: tuple[float, ...] = (float("inf"),) * 3
 
     def split(self, axis: int, at: float) -> "tuple[ThresholdBox, ThresholdBox]":
-        """Return the plans all of whose stages are at or below a threshold, and the others."""
+        """Return the plans with all stages at or below a threshold, and the others."""
         low = tuple(at if number == axis else threshold for number, threshold in enumerate(self.low))
         high = tuple(at if number == axis else threshold for number, threshold in enumerate(self.high))
         return ThresholdBox(self.low, high), ThresholdBox(low, self.high)
@@ -223,7 +223,7 @@ class Boxes:
         self.micro_batches = search.shape.micro_batches
         operators = search.lattice.graph.operators
         self._share = sum(operator.forward + operator.backward for operator in operators) / search.shape.devices
-        """Seconds of max forward + max backward that no plan can be below."""
+        """Least seconds of max forward + max backward of all plans."""
 
     def _rounds(self, value: float) -> int:
         """Return m + S − 1 for the most stages that a plan of at most a value can have."""
@@ -233,7 +233,7 @@ class Boxes:
         return max(self.micro_batches, int(value / self._share * (1 + TIE)) + 1)
 
     def search(self, start: CostedPlan | None, finals: Sequence[int], upper: float, gap: float) -> Searched | None:
-        """Return the best plan below `upper`; None when a plan does not fit whose memory was counted too low."""
+        """Return the best plan below `upper`; None if a plan does not fit because its memory was counted too low."""
         best, value = start, start.fill() if start is not None else upper
         numbers = count()
         bound, bounds_left = value, [(0.0, next(numbers), ThresholdBox())]
@@ -265,9 +265,9 @@ class Boxes:
         return Searched(best, value, bound) if best is not None else Searched(None, float("inf"), bound)
 
     def nearby(self, start: CostedPlan | None, finals: Sequence[int]) -> Searched | None:
-        """Return the best plan by fronts around the best one that is known; None when a plan does not fit.
+        """Return the best plan by fronts around the best one so far.
 
-        That is where memory was counted too low. Raises OutOfTime and TooManyEntries.
+        None if a plan does not fit because its memory was counted too low. Raises OutOfTime and TooManyEntries.
         """
         best, value = start, start.fill() if start is not None else float("inf")
         for _ in range(2):  # the second time with the value of the first, for stages of that length only
@@ -341,7 +341,7 @@ class Boxes:
         return best, least
 
     def _children(self, plan: CostedPlan, box: ThresholdBox) -> tuple[ThresholdBox, ...]:
-        """Return boxes that hold the plans of a box, in each of which the plan's bound is nearer to its value."""
+        """Return boxes that together contain the plans of a box; in each the plan's bound is nearer to its value."""
         rows = list(zip(plan.costs, plan.replicas, strict=True))
         forward = [(cost.forward + cost.in_forward) / replicas for cost, replicas in rows]
         backward = [(cost.backward + cost.out_backward) / replicas for cost, replicas in rows]

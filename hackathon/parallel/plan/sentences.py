@@ -1,4 +1,4 @@
-"""A plan in words, for the terminal and for the page."""
+"""A plan as text, for the terminal and for the page."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -12,12 +12,12 @@ STAGE_COLUMNS = ("stage", "operators", "count", "replicas", "forward", "backward
 
 
 def seconds(number: float) -> str:
-    """Return a duration as it is shown."""
+    """Return a duration as text for users."""
     return f"{number:.4g} s"
 
 
 def kind_of(plan: CostedPlan) -> str:
-    """Return the sentence that says what kind of plan it is: often it is not a pipeline."""
+    """Return the sentence about the kind of plan: often it is not a pipeline."""
     if plan.devices_used == 1:
         return message("plan.kind_one_device")
     if len(plan.stages) == 1:
@@ -47,7 +47,7 @@ def term_name(term: Mapping[str, Any]) -> str:
 
 
 def placement_lines(value: Mapping[str, Any]) -> Iterator[str]:
-    """Yield on which nodes the stages run and how long a step then takes; `value`: plan.json."""
+    """Yield lines about the nodes of the stages and the resulting step time; `value`: plan.json."""
     placement = value.get("placement")
     if placement is None:
         return

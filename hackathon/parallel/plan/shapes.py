@@ -1,4 +1,4 @@
-"""Plans of one choice of replicas after another: equal ones first, then what is next to the best."""
+"""Plans for one choice of replicas after another: equal ones first, then those similar to the best."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -13,7 +13,7 @@ from hackathon.parallel.plan.search import Costed, Search
 from hackathon.parallel.plan.step_search import bound_of_steps
 
 MOST_SHAPES, MOST_STARTS, NEAR = 400, 3, 1.1
-"""Choices of replicas looked at; those whose cuts are moved, and how much worse than the best they may be before."""
+"""Most choices of replicas; those whose cuts are moved, and how much worse than the best they may be before."""
 
 Replicas = tuple[int, ...]
 """Of each stage, first to last."""
@@ -26,7 +26,7 @@ class ShapeSearch:
         self, coarse: Sequence[Lattice], fine: LinearLattice, memories: Memories, shape: Shape, objective: str,
         costed: Costed, deadline: float,
     ) -> None:  # fmt: skip
-        """`coarse`: cuts of the dynamic programme, the next ones where no plan fits; `fine`: cuts that are moved to."""
+        """`coarse`: cuts of the dynamic programme, the next ones if no plan fits; `fine`: cuts for the moves."""
         self.coarse, self.memories, self.shape, self.objective = coarse, memories, shape, objective
         self.costed, self.deadline = costed, deadline
         self.descent = Descent(fine, memories, objective, costed, deadline)
@@ -36,7 +36,7 @@ class ShapeSearch:
         self.blocks = len(fine.blocks)
 
     def plans(self, best: CostedPlan | None) -> Iterator[CostedPlan]:
-        """Yield plans, better and better ones of each choice of replicas, until time is over."""
+        """Yield plans, better and better ones of each choice of replicas, until the time is over."""
         try:
             yield from self._plans(best)
         except (OutOfTime, TooManyLabels):
@@ -66,7 +66,7 @@ class ShapeSearch:
             waiting = [shape for shape in self._next(chosen) if shape not in tried] if chosen else []
 
     def _start(self, replicas: Replicas, few: bool) -> tuple[Search, CostedPlan] | None:
-        """Return the plan of least load, and the search over the cuts where it is; None where none fits.
+        """Return the plan of least load, and the search over its cuts; None if none fits.
 
         With `few`, only the fewest cuts are tried.
         """
@@ -98,20 +98,20 @@ class ShapeSearch:
         )  # fmt: skip
 
     def _least(self, replicas: Replicas) -> float:
-        """Return seconds that no plan with these replicas is below."""
+        """Return the least seconds of plans with these replicas."""
         if self.objective == "max-load":
             return self.work / sum(replicas)
         return self.work / sum(1 / -(-self.shape.micro_batches // count) for count in replicas)
 
     def _even(self, replicas: Replicas) -> float:
-        """Return about what a plan takes that shares the work evenly among its ranks."""
+        """Return the approximate time of a plan that shares the work evenly among its ranks."""
         share = self.work / sum(replicas)
         if self.objective == "max-load":
             return share
         return (self.shape.micro_batches + (len(replicas) - 1) * sum(replicas) / len(replicas)) * share
 
     def _next(self, replicas: Replicas) -> list[Replicas]:
-        """Return what is one step away: a replica more, less or elsewhere; two stages as one; a stage as two."""
+        """Return similar replicas: one more, fewer or moved; two stages joined; a stage split."""
         neighbours: dict[Replicas, None] = {}
         stages = range(len(replicas))
 

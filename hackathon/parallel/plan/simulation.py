@@ -1,4 +1,4 @@
-"""The time of a step by simulating the order that will run: when each pass and each all-reduce begins and ends."""
+"""The time of a step by simulating its order: when each pass and each all-reduce begins and ends."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ _cached_order = lru_cache(maxsize=4096)(rank_order)
 
 @dataclass
 class Timing:
-    """What a simulation needs of stages: seconds of passes, replicas, and who waits for whom."""
+    """The inputs of a simulation: seconds of passes, replicas, and which stages wait for which."""
 
     forward: Sequence[float]
     backward: Sequence[float]
@@ -39,7 +39,7 @@ class SimulatedStep:
 def pass_ends(timing: Timing, micro_batches: int) -> tuple[list[list[float]], list[list[float]]]:
     """Return when each forward and backward pass ends: [stage][micro-batch], in seconds.
 
-    Raises AssertionError if the order waits for itself, which it does for no plan.
+    Raises AssertionError if the order waits for itself, which no plan's does.
     """
     stages = len(timing.forward)
     forward_ends = [[-1.0] * micro_batches for _ in range(stages)]
@@ -86,7 +86,7 @@ def pass_ends(timing: Timing, micro_batches: int) -> tuple[list[list[float]], li
 
 
 def timing_of(plan: CostedPlan) -> Timing:
-    """Return what the simulation of a plan needs."""
+    """Return the inputs for the simulation of a plan."""
     senders: list[list[tuple[int, float]]] = [[] for _ in plan.stages]
     readers: list[list[tuple[int, float]]] = [[] for _ in plan.stages]
     for link in plan.links:
@@ -103,9 +103,9 @@ def simulate(
 ) -> SimulatedStep:
     """Return the simulated step of a plan: passes in the shared order, then the all-reduces.
 
-    `timing` and `exchange_seconds`, one for each all-reduce, replace the times that the plan has by the formulas.
-    A transfer delays its reader and occupies no device. An all-reduce begins when all its ranks have ended their last
-    backward pass; a rank makes one after another, the one that is ready first, of these the one of fewer stages.
+    `timing` and `exchange_seconds`, one for each all-reduce, replace the times that the formulas give the plan.
+    A transfer delays its reader and occupies no device. An all-reduce begins after the last backward pass of all its
+    ranks; a rank runs one at a time: the one that is ready first, of these the one of fewer stages.
     """
     forward_ends, backward_ends = pass_ends(timing or timing_of(plan), plan.micro_batches)
     last = [max(ends) for ends in backward_ends]

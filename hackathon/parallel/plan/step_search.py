@@ -16,18 +16,19 @@ from hackathon.parallel.plan.search import TIE, Search, Searched
 from hackathon.parallel.plan.simulation import Timing, pass_ends, simulate
 
 MOST_NODES = 1_500_000
-"""Partial plans that wait for their turn; more of them would need gigabytes."""
+"""Most waiting partial plans; more would need gigabytes."""
 
 
 @dataclass(frozen=True)
 class WorkCost:
-    """What a stage sets to a step: its passes with what they wait for, and what surely comes before and after.
+    """A stage's lower bound of the step: its passes with their waiting, and what certainly comes before and after.
 
-    A rank makes n = ceil(m / r) passes each way, at most a forward ones before the first backward one. That one waits
-    for the way through the stages behind, and so does the last one. With a not counted, n · (F + B) is left.
+    A rank makes n = ceil(m / r) passes in each direction, at most a forward ones before the first backward one. The
+    first and the last backward pass wait for the path through the stages behind. If a is not counted, n · (F + B)
+    remains.
 
-    With `heads`, that is the way to the stage and back, or the way to it and the all-reduce of its own parameters;
-    without, `exchange` is the weight of the all-reduce, and what comes before is added by `WayShift`.
+    With `heads`, the path to the stage and back counts, or the path to it and the all-reduce of its own parameters;
+    without, `exchange` is the weight of the all-reduce, and `WayShift` adds what comes before.
     """
 
     micro_batches: int
@@ -63,11 +64,11 @@ class WorkCost:
 
 @dataclass(frozen=True)
 class WayShift:
-    """What a stage adds to the way of those behind it, if they wait for it: forward, and backward with a weight."""
+    """A stage's addition to the path of those behind it, if they wait for it: forward, and backward with a weight."""
 
     backward: float
     transfers: bool = True
-    """Whether the stage sends one tensor: in a chain."""
+    """Whether the stage sends one tensor, as in a chain."""
 
     def __call__(self, row: StageRow, way: StageWay, replicas: Array) -> Array:
         shift: Array = way.forward + self.backward * way.backward
@@ -84,19 +85,19 @@ class PartialPlan:
     devices: int
     product: int
     way: float
-    """The bound of these stages from when the first of them begins."""
+    """The bound of these stages from the begin of the first."""
     stages: tuple[tuple[int, int, int, bool, bool], ...]
     """(cut, cut, replicas, recompute, offload) of each."""
     looked: bool = False
-    """Whether the bound comes from a simulation of these stages."""
+    """Whether a simulation of these stages gave the bound."""
 
 
 class StepSearch:
-    """Best-first search over plans on one lattice, all of whose stages are known in advance.
+    """Best-first search over plans on one lattice, whose possible stages are all computed in advance.
 
-    A partial plan holds the last stages, because the order and the memory of a stage depend on those behind it. Its
-    bound is the largest of: the stages simulated without what comes before them; the shortest way through what comes
-    before them; the least work of a stage that the rest can have on the devices that are left.
+    A partial plan contains the last stages, because the order and the memory of a stage depend on those behind it. Its
+    bound is the largest of: the simulation of these stages without what comes before; the shortest path through what
+    comes before; the least work of a stage in the rest, on the remaining devices.
     """
 
     def __init__(self, search: Search, shape: Shape) -> None:
@@ -113,7 +114,7 @@ class StepSearch:
         self._work = self._prefix_work()
 
     def _prefix_work(self) -> Array:
-        """Return [devices][cut] → the least work that the busiest stage before a cut can have on so many devices."""
+        """Return [devices][cut] → the least work of the busiest stage before a cut on so many devices."""
         size, devices = self.lattice.size, self.shape.devices
         work = numpy.full((devices + 1, size), numpy.inf)
         work[:, 0] = 0.0
@@ -163,7 +164,7 @@ class StepSearch:
         return Searched(best, value if best is not None else float("inf"), value)
 
     def _children(self, node: PartialPlan, bound: float, value: float) -> list[tuple[float, PartialPlan]]:
-        """Return the partial plans with one stage more whose bound is not above the best value."""
+        """Return the partial plans with one more stage whose bound is at most the best value."""
         row = self._columns[node.start]
         last = not node.stages
         children = []
@@ -207,12 +208,12 @@ class StepSearch:
         ]
 
     def _simulated(self, node: PartialPlan) -> float:
-        """Return the time of a step that the last stages need at least, whatever comes before them."""
+        """Return the least time of a step with these last stages, whatever comes before them."""
         stages = self._stages(node)
         remaining = tuple(
             sorted(set(range(len(self.lattice.graph.operators))).difference(*(stage.operators for stage in stages)))
         )
-        # what comes before stands in as one stage; only tensors that come from it are looked at
+        # one stage represents what comes before; only tensors from it count
         plan = self.costed([Stage(remaining, 1), *stages])
         count_ = len(stages)
         senders: list[list[tuple[int, float]]] = [[] for _ in stages]
@@ -260,9 +261,9 @@ def _columns(lattice: Lattice) -> list[StageRow]:
 
 
 def least_step(search: Search, start: CostedPlan | None) -> Searched:
-    """Return the plan of least step time: of these the one of fewest devices, then of fewest stages.
+    """Return the plan of least step time; of equal ones that of fewest devices, then of fewest stages.
 
-    When time is over, the best plan so far and a bound of all plans.
+    When the time is over, return the best plan so far and a bound of all plans.
     """
     upper = simulate(start).seconds if start is not None else float("inf")
     outcome = StepSearch(search, search.shape).search(start, upper)
@@ -288,10 +289,10 @@ def _smaller(search: Search, plan: CostedPlan, upper: float) -> CostedPlan | Non
 
 
 def bound_of_steps(search: Search, upper: float, *, by_stages: bool) -> tuple[float, list[list[Stage]]]:
-    """Return a lower bound of the step time of all plans of a lattice, and the plans that have the least bounds.
+    """Return a lower bound of the step time of all plans of a lattice, and the plans with the least bounds.
 
-    In a chain: min over plans of max over s of Σ_{t<s}(F_t+B_t+2c_t) + ceil(m/r_s)(F_s+B_s), exactly but for memory;
-    in another graph the way to a stage is the longest one through operators, or the stages before it for which all
+    In a chain: min over plans of max over s of Σ_{t<s}(F_t+B_t+2c_t) + ceil(m/r_s)(F_s+B_s), exact but for memory;
+    in another graph the path to a stage is the longest one through operators, or the stages before it for which all
     that follows waits. Raises OutOfTime and TooManyLabels.
     """
     ahead = "vanishing" if search.relaxed else "plan"
@@ -300,7 +301,7 @@ def bound_of_steps(search: Search, upper: float, *, by_stages: bool) -> tuple[fl
     micro_batches, bandwidth = search.shape.micro_batches, search.memories.devices.allreduce_bandwidth
     chain = search.lattice.chain
     costs: list[tuple[WorkCost, Cost | None]] = [] if chain else [(WorkCost(micro_batches, bandwidth), None)]
-    # after the last pass of a stage come the way back and its all-reduce: each mean of the two is a bound
+    # after the last pass of a stage come the path back and its all-reduce: each mean of the two is a bound
     costs += [
         (WorkCost(micro_batches, bandwidth, heads=False, exchange=1 - weight), WayShift(weight, chain))
         for weight in ((1.0, 0.75, 0.5, 0.25, 0.0) if chain else (1.0, 0.5))

@@ -1,4 +1,4 @@
-"""Whether the processes of a program join each other: always, with an option only, or nowhere in its own files."""
+"""Find out whether the processes of a program join each other: always, only with an option, or never."""
 
 import ast
 import operator
@@ -27,7 +27,7 @@ OPTIONS = 4
 
 
 def joins_nowhere(program: TrainingProgram) -> bool:
-    """Return whether a program trains, and nothing in its own files joins processes or uses such a name."""
+    """Return whether a program trains, but none of its own files joins processes or uses a name for that."""
     imported = {name.partition(".")[0] for module in program.modules for name in module.aliases.values()}
     if (imported | program.strangers) & _LIBRARIES or not imported & _TRAINERS:
         return False
@@ -35,9 +35,9 @@ def joins_nowhere(program: TrainingProgram) -> bool:
 
 
 def needed_options(program: TrainingProgram, words: Collection[str]) -> tuple[Module, ast.Call, tuple[str, ...]] | None:
-    """Return the file and the call that joins the group, and the options without which it is not reached.
+    """Return the file and the call that joins the group, and the options that the call needs.
 
-    None if one of these calls may be reached with the options' defaults, or one of the options is among `words`.
+    None if a call that joins can be reached with the options' defaults, or if one of its options is among `words`.
     """
     options = _Options(program)
     first = None
@@ -53,18 +53,18 @@ def needed_options(program: TrainingProgram, words: Collection[str]) -> tuple[Mo
 
 
 class _Options:
-    """The options of a program, and what its conditions come to with their defaults."""
+    """The options of a program, and the values of its conditions with their defaults."""
 
     def __init__(self, program: TrainingProgram) -> None:
         self.program = program
         self.words: dict[str, str] = {}
-        """Attribute → option, as it is written."""
+        """Attribute → option, as on the command line."""
         self.defaults: dict[str, object] = {}
-        """Attribute → default; UNKNOWN where that is no constant."""
+        """Attribute → default; UNKNOWN unless it is a constant."""
         self._values: dict[str, Any] = {}
-        """Name → value, of those that were evaluated."""
+        """Name → value: a cache."""
         self.assignments: dict[str, list[tuple[Module, ast.AST, ast.expr]]] = {}
-        """Name → (file, statement, value) of what is given to it; `_OTHER` for what is not one expression."""
+        """Name → (file, statement, assigned expression); `_OTHER` unless the value is a single expression."""
         for module in program.modules:
             for node in module.nodes:
                 for name, value in _given(node):
@@ -88,7 +88,7 @@ class _Options:
             self.defaults[name] = _ACTIONS.get(str(action.value)) if isinstance(action, ast.Constant) else None
 
     def preventing(self, module: Module, node: ast.AST, depth: int = DEPTH) -> set[str]:
-        """Return the options whose defaults keep a line from being reached, callers of its function included."""
+        """Return the options whose defaults keep a line, or all calls of its function, from running."""
         needed: set[str] = set().union(*(self._used(test, set()) for test in self._failing(module, node)))
         function = module.function(node)
         if needed or not depth or not isinstance(function, ast.FunctionDef):
@@ -102,14 +102,14 @@ class _Options:
         return set().union(*preventing) if all(preventing) else set()
 
     def _failing(self, module: Module, node: ast.AST) -> Iterator[ast.expr]:
-        """Yield the tests around a line that do not come to what it needs."""
+        """Yield the tests around a line that keep it from running."""
         for test, wanted in _tests(module, node):
             value = self._value(test)
             if value is not UNKNOWN and bool(value) != wanted:
                 yield test
 
     def _value(self, expression: ast.expr) -> Any:
-        """Return what an expression comes to with the options' defaults; UNKNOWN where that is not certain."""
+        """Return the value of an expression with the options' defaults; UNKNOWN if it depends on more."""
         match expression:
             case ast.Constant(value=value):
                 return value
@@ -135,7 +135,7 @@ class _Options:
         return UNKNOWN
 
     def _named(self, name: str) -> Any:
-        """Return the value of a variable or an attribute."""
+        """Return the value of a variable or an attribute; UNKNOWN if its assignments differ."""
         if name not in self._values:
             self._values[name] = UNKNOWN  # for one that depends on itself
             values = [self._value(value) for value in self._assigned(name)]
@@ -146,7 +146,7 @@ class _Options:
         return self._values[name]
 
     def _assigned(self, name: str) -> Iterator[ast.expr]:
-        """Yield what is given to a name where the options' defaults do not prevent it."""
+        """Yield the expressions that are assigned to a name, unless the options' defaults prevent the assignment."""
         for module, node, value in self.assignments.get(name, ()):
             if not any(True for _ in self._failing(module, node)):
                 yield value
@@ -166,11 +166,11 @@ class _Options:
 
 
 _OTHER = ast.Name("…", ast.Load())
-"""Something that is assigned, and is not looked at."""
+"""Stands for an assigned value that is not a single expression."""
 
 
 def _given(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
-    """Yield (name, value) of what a node gives to names."""
+    """Yield (name, assigned expression) for the names that a node binds."""
     match node:
         case ast.Assign(targets=[ast.Attribute() | ast.Name() as target], value=value):
             yield _last(target), value
@@ -183,7 +183,7 @@ def _given(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
 
 
 def _tests(module: Module, node: ast.AST) -> Iterator[tuple[ast.expr, bool]]:
-    """Yield (test, what it must come to) for the `if` statements around a line."""
+    """Yield (test, result that lets the line run) for the `if` statements around a line."""
     for below, up in module.above(node):
         if isinstance(up, ast.If) and below is not up.test:
             yield up.test, below not in up.orelse

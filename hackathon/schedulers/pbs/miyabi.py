@@ -1,8 +1,8 @@
-"""Miyabi, a PBS whose `qstat` is the site's own (`dialect.history: H`): its commands, its table and its list of queues.
+"""Miyabi, a PBS with the site's own `qstat` (`dialect.history: H`): its commands, its table and its list of queues.
 
-What is on record of it lies in `samples/miyabi_qstat.txt`. The blocks that it prints with `-f` are PBS's own. Of its
-table only the id, the name and the state's word are used: a start in parentheses is planned, and FINISH says nothing
-about success. The table has no end mark, so nothing follows from a job that is not in it.
+`samples/miyabi_qstat.txt` has its recorded output. With `-f` it prints the blocks of PBS. From its table only the id,
+the name and the state count: a start in parentheses is planned, and FINISH does not mean success. The table has no end
+mark, so a job that is not in it may still exist.
 """
 
 import re
@@ -33,14 +33,14 @@ OWN_ADVICE = {
     "own_jobs_command": "qstat",
     "server_command": "qstat",
 }
-"""What a person types in place of PBS's own commands."""
+"""Commands for users in place of those of PBS."""
 
 ACTIVE = {"QUEUED": QUEUED, "RUNNING": RUNNING, "HELD": HELD}
-"""Word of the table → state; every other word needs a question about the job itself."""
+"""State in the table → state; any other one needs a query of the job itself."""
 CUT_NAME = 10
-"""Letters of a name that the table shows at most; `-ll` shows 64."""
+"""Most letters of a name in the table; `-ll` shows 64."""
 MOST_ENDED = 100
-"""Ended jobs that are listed at most: a list of as many may lack some."""
+"""Most finished jobs in the list: a list of as many may be incomplete."""
 
 _HEADING = re.compile(r"JOB_ID +JOB_NAME +STATUS +PROJECT +QUEUE\b", re.ASCII)
 _ROW = re.compile(r"((?:0|[1-9]\d*)(?:\[[\d,:-]*\])?(?:\.[\w.:-]+)?) +(\S+) +([A-Z_]+) +\S+ +\S+ +\S", re.ASCII)
@@ -59,9 +59,9 @@ class Row(NamedTuple):
 
 
 def table(answer: CommandOutput) -> tuple[list[Row], bool] | None:
-    """Return the jobs of a table, and whether each of its lines is one; None for what is no table of this command.
+    """Return the jobs of a table, and whether all its lines are jobs; None if the output is not a table.
 
-    A line that does not end is left out: a number that is cut off is another job's.
+    A last line without a line break is ignored: an incomplete number would be the id of another job.
     """
     if answer.exit_code:
         return None
@@ -76,9 +76,9 @@ def table(answer: CommandOutput) -> tuple[list[Row], bool] | None:
 
 
 def queues(text: str) -> list[QueueInfo]:
-    """Return the queues that take jobs. Those below another one are where its jobs go, and take none themselves.
+    """Return the queues that accept jobs. The queues below another one receive its jobs and accept none themselves.
 
-    The nodes in the list are those that a queue has, not the most that a job may have.
+    The nodes in the list are those of a queue, not the most that a job may request.
     """
     infos: list[QueueInfo] = []
     for line in text.split("\n")[:-1]:
@@ -100,11 +100,11 @@ class Miyabi(Pbs):
     """PBS with the site's own `qstat`; all other commands are PBS's."""
 
     def status_argv(self, ids: list[str]) -> list[list[str]]:
-        """Return `qstat -f ID` for few ids, or the table of all jobs."""
+        """Return `qstat -f ID` for a few ids, else the command for the table of all jobs."""
         return [["qstat"]] if len(ids) > history.FEW else [["qstat", "-f", job_id] for job_id in ids]
 
     def follow_up_argv(self, answers: list[CommandOutput], ids: list[str]) -> list[list[str]]:
-        """Return the questions about jobs that the first answers do not show as active."""
+        """Return the queries of the jobs that are not active in the first answers."""
         if answers[0].argv != ("qstat",):
             other = [] if "-H" in answers[0].argv else ["-H"]
             return [["qstat", *other, "-f", answer.argv[-1]] for answer in answers if history.says_none(answer)]
@@ -113,12 +113,12 @@ class Miyabi(Pbs):
             return []
         active = {job_number(row.job_id) for row in rows[0] if row.word in ACTIVE}
         missing = [job_id for job_id in ids if job_number(job_id) not in active]
-        # the table may not show the jobs of others: nothing follows from it alone
+        # the table may hide the jobs of others: a missing row alone proves nothing
         again = [["qstat", "-f", job_id] for job_id in missing] if len(missing) <= history.FEW else []
         return [*again, *(["qstat", "-H", "-f", job_id] for job_id in missing)]
 
     def parse_status(self, answers: list[CommandOutput], ids: list[str]) -> StatusAnswer:
-        """Return the jobs; absent are those that are neither among the active nor among the ended ones."""
+        """Return the jobs; absent are those that are neither active nor finished."""
         rows = table(answers[0]) if answers[0].argv == ("qstat",) else None
         by_number = {job_number(row.job_id): row for row in rows[0]} if rows else {}
 
@@ -137,14 +137,14 @@ class Miyabi(Pbs):
         return history.accounts(answers, ids, of_pbs)
 
     def find_argv(self, name: str) -> list[list[str]]:
-        """Return the tables of active and of ended jobs, with names of up to 64 letters."""
+        """Return the commands for the tables of active and finished jobs, with names of up to 64 letters."""
         return [["qstat", "-ll"], ["qstat", "-H", "-ll"]]
 
     def parse_find_named(self, answers: list[CommandOutput], name: str) -> list[str]:
-        """Return the ids of the jobs of a name, in the order of their numbers.
+        """Return the ids of the jobs with a name, in the order of their numbers.
 
-        Raises SchedulerError where it would not be certain that there is none: a line that is no job, a name that is
-        cut off and may be this one, a list of ended jobs that is full.
+        Raises SchedulerError if none is listed but one may exist: a line is not a job, a shortened name may be this
+        one, or the list of finished jobs is full.
         """
         ids: dict[str, int] = {}
         doubt = ""
@@ -174,7 +174,7 @@ class Miyabi(Pbs):
         return infos
 
     def nodes_argv(self) -> list[list[str]]:
-        """Return nothing: users are not known to have `pbsnodes` there."""
+        """Return nothing: it is unclear whether users have `pbsnodes` there."""
         return []
 
     def advice_commands(self) -> Mapping[str, str]:
@@ -182,6 +182,6 @@ class Miyabi(Pbs):
 
 
 def _lacks(answers: list[CommandOutput], job_id: str) -> bool:
-    """Return whether a job is neither among the active nor among the ended ones."""
+    """Return whether a job is neither active nor finished."""
     about = [answer for answer in answers if answer.argv[-1:] == (job_id,)]
     return {"-H" in answer.argv for answer in about if history.says_none(answer)} == {True, False}

@@ -178,7 +178,7 @@ def found_ids(answers: list[CommandOutput]) -> list[str]:
 
 
 def job_number(job_id: str) -> str:
-    """Return what stands before the host and the array's index of an id."""
+    """Return the number in an id: the text before the array's index and the host."""
     return re.split(r"[.\[]", job_id)[0]
 
 

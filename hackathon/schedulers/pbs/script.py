@@ -47,7 +47,7 @@ OPTIONS = table("""
 -z 0
 """)
 TORQUE = frozenset(["-t", "-d", "-D", "-w", "-F", "-x", "-n", "-K", "-L", "-Z"])
-"""Options of Torque, another PBS: scripts for it are no mistakes."""
+"""Options of Torque, another PBS: a script for it is not a mistake."""
 _FOREIGN = re.compile(r"-l (?:elapstim_req|cpunum_job|gpunum_job|h_rt|s_rt|rscgrp|elapse|nodes-per\w*|time)\Z")
 _WALLTIME = re.compile(r"\d+(?::\d+)*(?:\.\d+)?\Z", re.ASCII)
 _NAME = re.compile(r"[!-.0-Z\\^-~]{1,230}\Z")

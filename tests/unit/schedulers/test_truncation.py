@@ -29,7 +29,7 @@ def test_cut_answer_never_says_something_better(case: Status | Other) -> None:
 def test_answer_cut_at_every_byte_never_says_something_better(case: Status | Other) -> None:
     """Long answers, whose lines are alike, at every fourth byte, and at other ones in the next line."""
     answers = case.answers if isinstance(case, Status) else [case.answer]
-    long = sum(len(each.stdout) + len(each.stderr) for each in answers) > 1000
+    long = sum(len(answer.stdout) + len(answer.stderr) for answer in answers) > 1000
     assert check(case, every=4 if long else 1) > 0
 
 
