@@ -98,6 +98,8 @@ def command(
             raise RequestError("cli.init_values", names=", ".join(missing), example=f"-p {missing[0]}=…")
         command_words(str(words), dict(assignments))
         lines.append(f"command: {_scalar(str(words))}")
+        if framework := _framework(folder, str(words)):
+            lines.append(f"framework: {framework}")
         if assignments:
             lines += ["parameters:", *(f"  {key}: {_value(text)}" for key, text in assignments.items())]
         if from_log is not None:
@@ -164,6 +166,29 @@ def _before_a_try(reports: "Reports", folder: Path) -> str:
     if not wrong and alone is not None and port_knows(folder, alone):
         return message("cli.init_next_port", folder=folder, file=alone)
     return message("cli.init_next_mend", folder=folder)
+
+
+def _framework(folder: Path, words: str) -> str:
+    """Return `torch` for a program whose own files train with PyTorch alone; empty for others.
+
+    Only PyTorch has a launcher of its own; a program of Horovod or MPI needs another one.
+    """
+    import shlex
+
+    from hackathon.programs.training.entries import start_of
+    from hackathon.runs.source.program_text import imports, program_files
+
+    start = start_of(folder, tuple(shlex.split(words)))
+    if not start.files or start.own_launcher is not None:
+        return ""
+    roots = {
+        module.partition(".")[0]
+        for file in program_files(folder, *start.files)
+        for own, module in imports(folder, file)
+        if not own
+    }
+    others = {"horovod", "mpi4py", "chainermn", "tensorflow", "keras", "jax"}
+    return "torch" if "torch" in roots and not roots & others else ""
 
 
 def _formats_told(words: str, folder: Path) -> str:

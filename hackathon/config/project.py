@@ -7,6 +7,9 @@ from hackathon.config.cluster import Binding, Launcher
 from hackathon.config.fields import Positive, Scalar, Size, Text, Walltime
 from hackathon.config.recipe import Check, Data, Metric, Parameter, Scaling
 
+Framework = Literal["torch", "tensorflow", "keras", "horovod", "chainer", "jax", "none"]
+"""What a program trains with."""
+
 
 @dataclass(frozen=True)
 class Defaults:
@@ -72,7 +75,7 @@ class Project:
     """The launcher of the ranks."""
     binding: Binding | None = None
     """Cores of a rank: none, numa or cores; default the cluster's."""
-    framework: str | None = None
+    framework: Framework | None = None
     """For the user's own code: decides the default launcher (torch → torchrun)."""
     metric: str | None = None
     """The metric for scaling; default the recipe's, else samples_per_s."""

@@ -241,7 +241,7 @@ def _basis(record: Mapping[str, Any]) -> str:
 
 
 def results_of(study: StudyRuns) -> dict[str, Any]:
-    """Return a study's results, as in DESIGN's results JSON, from the data of the index. Not to be modified."""
+    """Return a study's results, as `scaling.table.results` does, from the data of the index. Not to be modified."""
     runs = tuple(
         (run.id, run.job_id or None, run.processes, run.nodes or 1, run.state, run.reason, None, run.note, run.tags,
          run.numbers, tuple(run.settings.items()), run.doubts, run.work, run.recorded, run.shares)

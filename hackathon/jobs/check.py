@@ -15,6 +15,7 @@ from hackathon.jobs.data import FOLDER, missing
 from hackathon.jobs.environments import lacks_framework
 from hackathon.jobs.render import header
 from hackathon.jobs.request import Request
+from hackathon.jobs.resolve import missing_launchers
 from hackathon.schedulers import profiles, registry
 from hackathon.schedulers.dialect import TOKEN
 from hackathon.text.errors import RequestError
@@ -265,6 +266,8 @@ def _launcher_violations(request: Request, cluster: Cluster, recipe: Recipe | No
         violations.append(
             _violation("launcher_recipe", launcher=request.launcher, recipe=recipe.name, offered=", ".join(fitting))
         )
+    if recipe is None and missing_launchers(cluster, [request.launcher], request.environment):
+        violations.append(_violation("launcher_missing", launcher=request.launcher))
     if request.binding not in (None, "none") and request.launcher not in BINDING_LAUNCHERS:
         offered = ", ".join(BINDING_LAUNCHERS)
         violations.append(

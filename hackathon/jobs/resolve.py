@@ -3,7 +3,7 @@
 Precedence, highest first: command line → environment (`HACKATHON_*`) → project → user → event → recipe → cluster.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -341,7 +341,24 @@ def _launcher(sources: Sources, choose: _Chooser) -> tuple[str, str]:
         )
     torch = sources.project is not None and sources.project.framework == "torch"
     fitting = [launcher for launcher in offered if (launcher == "torchrun") == torch] or offered
-    return fitting[0], f"cluster {cluster.name}"
+    missing = missing_launchers(cluster, fitting, sources.project.environment if sources.project else ())
+    return next((launcher for launcher in fitting if launcher not in missing), fitting[0]), f"cluster {cluster.name}"
+
+
+def missing_launchers(cluster: Cluster, launchers: Iterable[str], lines: Sequence[str]) -> set[str]:
+    """Return the launchers that a job on this machine would not find.
+
+    Empty for other machines, and where `lines` or the cluster's environment lines may add to the job's PATH.
+    """
+    if cluster.environment or lines or not known_dialect(cluster).this_machine:
+        return set()
+    import shutil
+
+    from hackathon.schedulers import runner
+
+    path = runner.child_environment(submission=True).get("PATH")
+    commands = {launcher: launcher.removesuffix("-mpi") for launcher in launchers if launcher != "local"}
+    return {launcher for launcher, command in commands.items() if shutil.which(command, path=path) is None}
 
 
 def points(sources: Sources, processes: list[int], mode: str) -> list[Request]:

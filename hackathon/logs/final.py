@@ -10,7 +10,7 @@ from hackathon.jobs.measured import DEFAULT_METRIC
 from hackathon.logs.formats import UNITS
 from hackathon.logs.meter_files import MeterFiles
 from hackathon.logs.metrics import read_metrics
-from hackathon.logs.recorded import contradicts, rates, recordings
+from hackathon.logs.recorded import contradicts, is_comparable, rates, recordings
 from hackathon.runs.record import RunRecord
 from hackathon.text.units import PER_PROCESS
 
@@ -77,12 +77,14 @@ def final_numbers(
     )
     recorded: dict[str, float] = {}
     if target in THROUGHPUTS and target not in record.metrics:
-        recorded = rates(recordings(run, record.processes), record.processes)
+        ranks = recordings(run, record.processes)
+        if is_comparable(ranks) or not any(name in values for name in THROUGHPUTS):
+            recorded = rates(ranks, record.processes)
         missing = {target} if any(name in values for name in THROUGHPUTS) else set(THROUGHPUTS)
         stand_ins = {name: rate for name, rate in recorded.items() if name in missing - values.keys()}
         for name, rate in recorded.items():  # the recorder confirms what the text left open
-            if name in values and name != STEPS and not contradicts(name, values[name], rate):
-                sure.pop(name, None)
+            if sure.get(name) == "unsure" and name != STEPS and not contradicts(name, values[name], rate):
+                del sure[name]
         values |= stand_ins
         sure |= dict.fromkeys(stand_ins, RECORDED)
     chosen = target if metric else throughput(target, record.metrics, values)

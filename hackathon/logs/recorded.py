@@ -21,8 +21,11 @@ RANKS = 64
 """Most ranks whose files are read, evenly spread: all ranks of a training do the same."""
 BLOCKS, WORKLOADS = 256, 64
 """Most blocks and workloads of a file that are read; a recorder writes fewer."""
-CONFIRMED = 0.2
-"""Allowed relative difference of printed and recorded throughput: they exclude different steps."""
+CONTRADICTED = 1.5
+"""Factor between a printed throughput and the recorded one from which they contradict each other: programs also print
+means that include the first steps, an evaluation, or the end of an epoch."""
+COMPARED = 20
+"""Recorded steps of each rank from which a printed throughput is compared with the recorded one."""
 CLAIMED = 0.9
 """Least share of the steps with batches of a DataLoader for a throughput in samples."""
 
@@ -140,7 +143,12 @@ def contradicts(metric: str, printed: float | None, recorded: float | None) -> b
     """
     if metric == "steps_per_s" or printed is None or not recorded:
         return False
-    return not (1 - CONFIRMED) * recorded <= printed <= (1 + CONFIRMED) * recorded
+    return not recorded / CONTRADICTED <= printed <= recorded * CONTRADICTED
+
+
+def is_comparable(ranks: Mapping[int, RankRecording]) -> bool:
+    """Return whether enough steps were recorded to compare their rate with a printed one."""
+    return all(rank.steps >= COMPARED for rank in ranks.values())
 
 
 def work_of_step(ranks: Mapping[int, RankRecording], processes: int) -> float | None:

@@ -29,7 +29,7 @@ class _Foreseen(NamedTuple):
 
 
 def with_predictions(results: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a study's results (DESIGN's results JSON) with `predicted` in each series' `fit`.
+    """Return a study's results (`scaling.table.results`) with `predicted` in each series' `fit`.
 
     Entries: processes, efficiency, low and high, level (0.9; None without validation), basis; from this study alone. A
     series without a fit, which has fewer than three points, has none.

@@ -53,7 +53,7 @@ def gathered(project: Path) -> Catalog:
 
 
 def of_results(results: Mapping[str, Any], *, kin: Kin = NOBODY, name: str | None = None) -> list[Series]:
-    """Return each series of a study's results (DESIGN's results JSON) with a point to predict from.
+    """Return each series of a study's results (`scaling.table.results`) with a point to predict from.
 
     Successful repeats count individually; a point with a false result is not used, and its size is reported.
     """

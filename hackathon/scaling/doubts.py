@@ -52,7 +52,7 @@ class Doubt:
     """Its location: `logs/rank-1.log:3`, a run's id, or empty if the numbers are the evidence."""
 
     def to_json(self) -> dict[str, str]:
-        """Return the doubt as in DESIGN's results JSON, its message in the current language."""
+        """Return the doubt as in the results' JSON, its message in the current language."""
         severity = SEVERITIES[self.id]
         return {"id": self.id, "severity": severity, "message": self.message, "evidence": self.evidence}
 
@@ -89,7 +89,7 @@ def is_false(doubts: Iterable[Mapping[str, Any]]) -> bool:
 
 
 def believed(points: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the points (as DESIGN's results JSON) with a speed-up that is not false."""
+    """Return the points (as in `scaling.table.results`) with a speed-up that is not false."""
     return [point for point in points if point["speedup"] is not None and not is_false(point["doubts"])]
 
 
@@ -126,7 +126,7 @@ def work_doubt(mode: str, processes: int, work: float, base_processes: int, base
 def point_doubts(
     point: Mapping[str, Any], base: Mapping[str, Any] | None, before: Mapping[str, Any] | None, smallest: int
 ) -> list[dict[str, str]]:
-    """Return a point's doubts in comparison with others of its series (points as DESIGN's results JSON).
+    """Return a point's doubts in comparison with others of its series (points as in `scaling.table.results`).
 
     `base`: the series' base point; `before`: the next smaller point with a value; `smallest`: fewest requested
     processes.

@@ -43,7 +43,7 @@ class RunResult:
     processes: int
     nodes: int
     status: str
-    """A run's state (DESIGN's table)."""
+    """A run's state (`runs.states`)."""
     reason: str = ""
     value: float | None = None
     """The study's metric, None when the run has none."""

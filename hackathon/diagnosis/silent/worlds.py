@@ -99,7 +99,9 @@ def apart(run: RunFacts) -> Apart | None:
 def recorded_apart(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit]:
     """Report ranks that exchange nothing, according to the recorders of all ranks."""
     observed = apart(run) if not failed(run) else None
-    return [observed.hit] if observed is not None else []
+    if observed is None or any(check(run, {}) for check in (no_group, not_averaged, own_launcher, own_ranks)):
+        return []  # the text says where
+    return [observed.hit]
 
 
 @fact("silent:no-group")

@@ -75,7 +75,7 @@ class StudyPage:
     """The key of its team's page."""
     shown_team: str
     results: dict[str, Any]
-    """DESIGN's results JSON."""
+    """The results as `scaling.table.results` returns them."""
     runs: tuple[RunRow, ...]
     """By size, then by age."""
     created: float | None

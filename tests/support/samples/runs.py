@@ -54,7 +54,7 @@ class Study:
     project: Path
     id: str
     results: dict[str, Any]
-    """DESIGN's results JSON."""
+    """The results' JSON."""
 
 
 def write_run(

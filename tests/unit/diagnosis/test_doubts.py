@@ -286,6 +286,61 @@ def test_ranks_that_the_program_starts_itself(
     assert set(found) <= {"several-worlds"} and all("2 processes" in each.message for each in found.values())
 
 
+UNKNOWN = "import torch\nimport somebodys\nsomebodys.train(torch.nn.Linear(2, 2))\n"
+
+
+@pytest.mark.parametrize(
+    ("groups", "doubt"),
+    [
+        ([{}, {}], None),
+        ([{"world": 0, "collectives": 0}] * 2, ("no-group", "recorded")),
+        ([{"world": 1}] * 2, ("several-worlds", "recorded")),
+        ([{"collectives": 0}] * 2, ("no-group", "silent")),
+        ([{"collectives": 0, "steps": 19}] * 2, None),
+        ([{"world": 0, "collectives": 0, "steps": 4}] * 2, None),
+        ([{"collectives": None}] * 2, None),
+        ([{"world": 0, "collectives": 0, "others": ["mpi4py"]}] * 2, None),
+        ([{"world": 0, "collectives": 0}, {}], None),
+        ([{"world": 0, "collectives": 0}], None),  # the other rank has no recording
+    ],
+)
+def test_what_the_recorders_of_all_ranks_saw_decides_whether_they_work_together(
+    make: Make, groups: list[dict[str, Any]], doubt: tuple[str, str] | None
+) -> None:
+    run = make(2)
+    run.program(UNKNOWN)
+    for rank, group in enumerate(groups):
+        run.steps(rank, **group)
+    assert [(each.id, each.kind) for each in judged(run).values()] == ([doubt] if doubt else [])
+
+
+def test_ranks_that_were_seen_to_work_together_are_believed_whatever_the_text_says(make: Make) -> None:
+    run = make(2, **command("python", "train.py"))
+    run.program("import torch\nmodel = torch.nn.Linear(2, 2)\n")
+    assert set(judged(run)) == {"no-group"}
+    for rank in range(2):
+        run.steps(rank)
+    assert judged(run) == {}
+
+
+def test_a_launcher_in_each_process_may_make_worlds_of_the_runs_size(make: Make) -> None:
+    run = make(2, **command("torchrun", "--nproc_per_node=2", "train.py"))
+    run.program(f"import torch\nimport torch.distributed as dist\ndist.init_process_group('gloo')\n{WRAPPED}")
+    for rank in range(2):
+        run.steps(rank)
+    assert [(each.id, each.kind) for each in judged(run).values()] == [("several-worlds", "launched")]
+
+
+@pytest.mark.parametrize(("printed", "doubted"), [(64, False), (32, True), (130, True), (90, False)])
+def test_a_throughput_that_the_recorder_contradicts(make: Make, printed: int, doubted: bool) -> None:
+    run = make(2)
+    run.program(f"import torch.distributed as dist\ndist.init_process_group('gloo')\n{WRAPPED}")
+    run.log(0, *(f"step {n} total throughput {printed} samples/s" for n in range(5)))
+    for rank in range(2):
+        run.steps(rank)
+    assert ("metric-contradicted" in judged(run)) is doubted
+
+
 @pytest.mark.parametrize(
     ("handler", "line", "doubted"),
     [

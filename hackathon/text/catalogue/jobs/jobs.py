@@ -199,6 +199,12 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "recipe {recipe} does not run under {launcher}; it runs under {offered}",
         "レシピ {recipe} は {launcher} では動きません。使えるもの: {offered}",
     ),
+    "launcher_missing": (
+        "launcher {launcher} is not installed on this machine: activate the environment that has it, name its lines under "
+        "`environment:` in project.yaml, or choose another launcher",
+        "起動方法 {launcher} がこのコンピュータにありません。インストール済みの環境を有効にするか、project.yaml の `environment:` に有効にする行を"
+        "書くか、別の起動方法を選んでください",
+    ),
     "launcher_one_node": (
         "{nodes} nodes: launcher local starts processes on one node only",
         "{nodes} ノード: 起動方法 local は1ノードだけで使えます",
