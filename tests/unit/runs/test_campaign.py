@@ -287,7 +287,7 @@ def test_an_old_study_is_read_as_it_was(old: Path) -> None:
         point |= {"doubts": [], "shares": None}
         point["runs"] = [{**run, "doubts": [], "shares": None} for run in point["runs"]]
     assert {name: found[name] for name in then} == then
-    assert set(found) - set(then) == {"series", "metrics_from"}
+    assert set(found) - set(then) == {"series", "metrics_from", "source"}
     names = ("base_processes", "points", "checks", "fit")
     assert found["series"] == [{"settings": {}, **{name: then[name] for name in names}}]
 
