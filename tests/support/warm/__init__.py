@@ -63,7 +63,7 @@ def _with_torchrun(python: str) -> str:
 
 def _with_launcher(python: str, name: str, module: str, first: str = "") -> str:
     launcher = Path(python).with_name(name)
-    made = launcher.with_name(f"{name}-{os.getpid()}")
+    made = launcher.with_name(f"{name}-{secrets.token_hex(4)}")  # projects of one test may come here in threads
     made.write_text(f'#!/bin/sh\n{first}exec {python} -m {module} "$@"\n')
     made.chmod(0o755)
     made.replace(launcher)  # another worker may be running it

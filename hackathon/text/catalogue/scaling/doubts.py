@@ -14,12 +14,13 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "{processes} プロセスが連携していません（{file} とその import 先は、プロセスグループに参加しません）",
     ),
     "no_group_recorded": (
-        "each of the {processes} processes trains alone: none of them had a process group in {steps} recorded steps",
-        "{processes} プロセスがそれぞれ単独で学習しています（記録した {steps} ステップの間、プロセスグループがありません）",
+        "the {processes} processes do not work together: none of them had a process group in {steps} recorded steps, so each one "
+        "trains alone",
+        "{processes} プロセスが連携していません（記録した {steps} ステップの間、プロセスグループがなく、それぞれ単独で学習しています）",
     ),
     "no_group_silent": (
-        "the {processes} processes form a group, but exchanged nothing in {steps} recorded steps: each one trains alone",
-        "{processes} プロセスはグループに参加していますが、記録した {steps} ステップの間、何も交換していません。それぞれ単独で学習しています",
+        "the {processes} processes do not work together: they form a group, but exchanged nothing in {steps} recorded steps",
+        "{processes} プロセスが連携していません（グループに参加していますが、記録した {steps} ステップの間、何も交換していません）",
     ),
     "several_worlds_recorded": (
         "the group of each process has {size} {size:member|members} instead of {processes}: the processes do not all work together",
