@@ -80,10 +80,12 @@ def final_numbers(
         ranks = recordings(run, record.processes)
         if is_comparable(ranks) or not any(name in values for name in THROUGHPUTS):
             recorded = rates(ranks, record.processes)
-        missing = {target} if any(name in values for name in THROUGHPUTS) else set(THROUGHPUTS)
+        printed = [name for name in THROUGHPUTS if name in values]
+        # steps alone do not say how much work they are, so samples are added; other rates stay as they are
+        missing = set(THROUGHPUTS) if not printed else {target} if printed == [STEPS] else set()
         stand_ins = {name: rate for name, rate in recorded.items() if name in missing - values.keys()}
-        for name, rate in recorded.items():  # the recorder confirms what the text left open
-            if sure.get(name) == "unsure" and name != STEPS and not contradicts(name, values[name], rate):
+        for name in recorded.keys() & sure.keys() - {STEPS}:  # the recorder confirms what the text left open
+            if sure[name] == "unsure" and not contradicts(name, values[name], recorded[name], record.processes):
                 del sure[name]
         values |= stand_ins
         sure |= dict.fromkeys(stand_ins, RECORDED)
