@@ -61,7 +61,7 @@ def judge(run: Path, record: RunRecord, numbers: Numbers, meters: MeterFiles | N
     doubts += _bad_loss(facts)
     doubts += _check_failed(record, numbers)
     doubts += _warm_up(facts, record, numbers)
-    doubts += _contradicted(numbers, record.processes)
+    doubts += _contradicted(numbers)
     false = any(SEVERITIES[doubt.id] == FALSE for doubt in doubts)
     if not false and (how := numbers.sure.get(numbers.metric)) in ("unsure", "coarse") and numbers.value is not None:
         doubts.append(Doubt(f"{how}-metric", {"metric": numbers.metric, "processes": str(record.processes)}))
@@ -103,10 +103,10 @@ def _bad_loss(facts: RunFacts) -> list[Doubt]:
     return []
 
 
-def _contradicted(numbers: Numbers, processes: int) -> list[Doubt]:
+def _contradicted(numbers: Numbers) -> list[Doubt]:
     """Report a recorded throughput that differs from the printed one."""
     printed, recorded = numbers.value, numbers.recorded.get(numbers.metric)
-    if not contradicts(numbers.metric, printed, recorded, processes):
+    if not contradicts(numbers.metric, printed, recorded):
         return []
     values = {"printed": f"{printed:.4g}", "recorded": f"{recorded:.4g}", "unit": numbers.unit}
     return [Doubt("metric-contradicted", values)]

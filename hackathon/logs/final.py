@@ -10,7 +10,7 @@ from hackathon.jobs.measured import DEFAULT_METRIC
 from hackathon.logs.formats import UNITS
 from hackathon.logs.meter_files import MeterFiles
 from hackathon.logs.metrics import read_metrics
-from hackathon.logs.recorded import contradicts, is_comparable, rates, recordings
+from hackathon.logs.recorded import confirms, is_comparable, rates, recordings
 from hackathon.runs.record import RunRecord
 from hackathon.text.units import PER_PROCESS
 
@@ -85,7 +85,7 @@ def final_numbers(
         missing = set(THROUGHPUTS) if not printed else {target} if printed == [STEPS] else set()
         stand_ins = {name: rate for name, rate in recorded.items() if name in missing - values.keys()}
         for name in recorded.keys() & sure.keys() - {STEPS}:  # the recorder confirms what the text left open
-            if sure[name] == "unsure" and not contradicts(name, values[name], recorded[name], record.processes):
+            if sure[name] == "unsure" and confirms(values[name], recorded[name]):
                 del sure[name]
         values |= stand_ins
         sure |= dict.fromkeys(stand_ins, RECORDED)

@@ -21,11 +21,8 @@ RANKS = 64
 """Most ranks whose files are read, evenly spread: all ranks of a training do the same."""
 BLOCKS, WORKLOADS = 256, 64
 """Most blocks and workloads of a file that are read; a recorder writes fewer."""
-TOO_FAST = 1.5
-"""Factor by which a printed throughput contradicts the recorded one. A slower one does not: programs print means that
-include their start, evaluations, or the end of an epoch."""
-ONE_PROCESS = 0.2
-"""Relative distance from the recorded throughput of one process up to which a printed one is that of one process."""
+APART = 1.5
+"""Factor between a printed throughput and the recorded one up to which the recorder confirms it."""
 COMPARED = 20
 """Recorded steps of each rank from which a printed throughput is compared with the recorded one."""
 CLAIMED = 0.9
@@ -138,15 +135,18 @@ def rates(ranks: Mapping[int, RankRecording], processes: int) -> dict[str, float
     return numbers | {"steps_per_s": median(rank.steps_per_s for rank in every)}
 
 
-def contradicts(metric: str, printed: float | None, recorded: float | None, processes: int) -> bool:
-    """Return whether a printed throughput is far above the recorded one, or is that of one of several processes.
+def contradicts(metric: str, printed: float | None, recorded: float | None) -> bool:
+    """Return whether a printed throughput is far above the recorded one.
 
+    A lower one is no contradiction: programs print means that include their start, evaluations, or the end of an epoch.
     Steps are not compared: what a program calls a step may be a part of one.
     """
-    if metric == "steps_per_s" or printed is None or not recorded:
-        return False
-    of_one = processes > 1 and abs(printed * processes / recorded - 1) <= ONE_PROCESS
-    return of_one or printed > TOO_FAST * recorded
+    return metric != "steps_per_s" and printed is not None and bool(recorded) and printed > APART * (recorded or 0.0)
+
+
+def confirms(printed: float, recorded: float) -> bool:
+    """Return whether the recorder counted about the throughput that was printed."""
+    return recorded / APART <= printed <= recorded * APART
 
 
 def is_comparable(ranks: Mapping[int, RankRecording]) -> bool:

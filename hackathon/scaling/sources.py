@@ -31,7 +31,7 @@ def throughput_source(name: str, runs: Sequence[RunResult]) -> tuple[str, str]:
 
 def contradicted(run: RunResult, name: str) -> bool:
     """Return whether the recorded throughput of a run differs from the printed one."""
-    return contradicts(name, run.metrics.get(name), run.recorded.get(name), run.processes)
+    return contradicts(name, run.metrics.get(name), run.recorded.get(name))
 
 
 def measured_mode(asked: str, runs: Sequence[RunResult]) -> str:

@@ -38,7 +38,8 @@ def scaled(factor: float, *, names: tuple[str, ...] = ("samples_per_s",)) -> dic
     [
         (scaled(1), {1: {}, 2: {}}, "samples_per_s", "printed", 100.0),
         (scaled(1), scaled(1.1), "samples_per_s", "printed", 100.0),
-        (scaled(1), scaled(2), "samples_per_s", "recorded", 200.0),
+        (scaled(1), scaled(2), "samples_per_s", "printed", 100.0),
+        (scaled(2), scaled(1), "samples_per_s", "recorded", 100.0),
         ({1: {}, 2: {}}, scaled(2), "samples_per_s", "recorded", 200.0),
         ({1: {"samples_per_s": 100.0}, 2: {}}, scaled(2), "samples_per_s", "recorded", 200.0),
         (scaled(1, names=("steps_per_s",)), scaled(8), "samples_per_s", "recorded", 800.0),
