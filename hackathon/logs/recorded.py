@@ -138,7 +138,7 @@ def rates(ranks: Mapping[int, RankRecording], processes: int) -> dict[str, float
 def contradicts(metric: str, printed: float | None, recorded: float | None) -> bool:
     """Return whether a printed throughput is far above the recorded one.
 
-    A lower one is no contradiction: programs print means that include their start, evaluations, or the end of an epoch.
+    A lower one does not contradict it: means often include the start, evaluations, or the end of an epoch.
     Steps are not compared: what a program calls a step may be a part of one.
     """
     return metric != "steps_per_s" and printed is not None and bool(recorded) and printed > APART * (recorded or 0.0)
