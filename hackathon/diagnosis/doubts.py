@@ -104,7 +104,7 @@ def _bad_loss(facts: RunFacts) -> list[Doubt]:
 
 
 def _contradicted(numbers: Numbers) -> list[Doubt]:
-    """Report a recorded throughput that differs from the printed one."""
+    """Report a printed throughput that is far above the recorded one."""
     printed, recorded = numbers.value, numbers.recorded.get(numbers.metric)
     if not contradicts(numbers.metric, printed, recorded):
         return []

@@ -96,7 +96,8 @@ def results_of(
     """Return the results of a study (`record`: its `study.json`) from all numbers of its runs.
 
     `metric` replaces the study's own. If the programs of a study by samples/s print only tokens/s or steps/s, those are
-    used. A running run has no final number, so it has no value. Points without a run are omitted.
+    used. A running run has no final number, so it has no value. Points without a run are omitted. `source` is the
+    origin of the values (`scaling.sources`); `mode_asked` is the requested mode, if the samples of a step show another.
     """
     ordered = sorted(runs, key=lambda run: run.id)  # an id begins with the time at which the run was created
     request = mapping_of(record.get("base_request"))

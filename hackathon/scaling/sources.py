@@ -30,7 +30,7 @@ def throughput_source(name: str, runs: Sequence[RunResult]) -> tuple[str, str]:
 
 
 def contradicted(run: RunResult, name: str) -> bool:
-    """Return whether the recorded throughput of a run differs from the printed one."""
+    """Return whether the printed throughput of a run is far above the recorded one."""
     return contradicts(name, run.metrics.get(name), run.recorded.get(name))
 
 

@@ -107,8 +107,6 @@ class Recorder:
         """Samples and tokens of this step so far, and whether they are counted from batches of a DataLoader."""
         self.workloads = {}  # type: Any
         """(samples, tokens, from a DataLoader) → steps."""
-        self.data = {}  # type: Any
-        """Samples of the data set, and of the part of it that this process reads in an epoch."""
         self.group = Groups()
         self.look = self.look_away = None  # type: Any
         """Begin and cease to look at the input of the model, where there is no DataLoader."""
@@ -334,7 +332,7 @@ class Recorder:
                     "first_step": round(self.first, 3), "last_step": round(self.last, 3),
                     "seen": dict(self.seen, forward=self.forwards, backward=self.backwards),
                     "work": [[*workload, steps] for workload, steps in list(self.workloads.items())],
-                    "data": dict(self.data), "group": self.group.report(),
+                    "group": self.group.report(),
                     "samples": dict(self.samples), "blocks": [_rounded(each) for each in list(self.blocks)],
                 }
             )  # fmt: skip
@@ -622,24 +620,19 @@ def attach_profiler(recorder: Recorder, module: Any) -> None:
 def read_batch(recorder: Recorder, names: Any) -> None:
     """Count the batch that a DataLoader hands out; `names`: the local variables of its iterator's `__next__`.
 
-    Its first dimension counts samples where torch stacked them itself, or where it is no larger than the loader's
-    batch size: a model may want the time in front.
+    Its first dimension counts samples if torch stacked them itself, or if it is at most the loader's batch size: some
+    models take the time first.
     """
     iterator, batch = names.get("self"), names.get("data")
     samples, tokens = extent(batch)
-    sampler, collated = iterator._index_sampler, iterator._auto_collation
-    size = getattr(sampler, "batch_size", None) if collated else None
+    collated = iterator._auto_collation
+    size = getattr(iterator._index_sampler, "batch_size", None) if collated else None
     stacked = collated and getattr(iterator._collate_fn, "__name__", "") == "default_collate"
     counts = bool(stacked or (size and 0 < samples <= size))
     work = recorder.work
     work[0] += samples
     work[1] += tokens
     work[2] = work[2] and counts and samples > 0
-    if not recorder.data and counts:
-        try:
-            recorder.data = {"length": len(iterator._dataset), "read": len(sampler) * (size or samples)}
-        except Exception:  # a stream has no length
-            recorder.data = {"length": 0, "read": 0}
 
 
 def extent(batch: Any, depth: int = 0) -> Any:
@@ -667,7 +660,7 @@ def attach_inputs(recorder: Recorder, module: Any) -> None:
     """Look at the input of the outermost module for one block of steps, in a program without a DataLoader.
 
     This shows whether the work of a step depends on the number of processes. It is not done where torch compiled
-    anything: a hook on all modules would have it compiled anew.
+    anything: with a hook on all modules it would compile again.
     """
     hooks = []  # type: Any
     state = {"outermost": 0}

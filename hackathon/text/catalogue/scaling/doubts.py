@@ -110,8 +110,8 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "使ってください",
     ),
     "metric_contradicted": (
-        "the program prints {printed} {unit}, but the recorder counted {recorded}; the recorded value counts",
-        "プログラムの表示は {printed} {unit} ですが、記録では {recorded} です。記録した値を使います",
+        "the program prints {printed} {unit}, but the recorder counted {recorded}",
+        "プログラムの表示は {printed} {unit} ですが、記録では {recorded} です",
     ),
     "super_linear": (
         "the efficiency of {efficiency} % is higher than noise explains: does each process still do its part of the work?",
