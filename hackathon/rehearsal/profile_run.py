@@ -25,7 +25,7 @@ PLACE = "profiler"
 BESIDE = ("device_probe", "torch_trace", "chainer_trace", "tensorflow_trace", "tensorflow_events")
 """Modules that the recorder loads; their names in the run begin with `hackathon_`."""
 VARIABLE = "HK_PROFILE"
-UNRECORDED = ("jax", "mxnet")
+UNRECORDED = ("jax",)
 """Frameworks whose programs the recorder cannot record."""
 
 

@@ -101,12 +101,16 @@ def hold(cells: list[list[str]], language: str, results: dict[str, dict[str, Any
     for word, count in zip(PEOPLE[language], (8, 6, 11), strict=True):
         assert [word, str(count)] in cells
     hold_survey(cells)
-    for team, found in results.items():
-        (row,) = [row for row in cells if row[0] == team and any(cell.endswith("×") for cell in row)]
+    for team, study in results.items():
+        team_rows = [row for row in cells if row[0] == team and any(cell.endswith("×") for cell in row)]
+        if any(doubt["kind"] == "super-linear" for point in study["points"] for doubt in point["doubts"]):
+            assert team_rows == []  # measured once on a machine that others used as well: no table has it
+            continue
+        (row,) = team_rows
         at = next(number for number, cell in enumerate(row) if cell.endswith("×"))
         processes, base = int(row[at + 2]), int(row[at + 3])
-        point = next(each for each in found["points"] if each["processes"] == processes)
-        assert (processes, base) == (2, found["base_processes"])
+        point = next(point for point in study["points"] if point["processes"] == processes)
+        assert (processes, base) == (2, study["base_processes"])
         assert float(row[at].removesuffix("×")) == pytest.approx(point["speedup"], rel=0.006)
         assert float(row[at + 1].removesuffix("%")) == pytest.approx(100 * point["efficiency"], abs=0.06)
 

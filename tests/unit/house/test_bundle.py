@@ -65,6 +65,9 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )  # fmt: skip
     (folder / "bin").mkdir()
     (folder / "bin" / "python3").symlink_to(PYTHON)
+    launcher = folder / "bin" / "torchrun"
+    launcher.write_text('#!/bin/sh\nexec python3 -m torch.distributed.run "$@"\n')
+    launcher.chmod(0o755)
     (folder / "module").mkdir()
     for name in ("jinja2", "click", "hackathon"):
         (folder / "module" / f"{name}.py").write_text("raise SystemExit('of another Python')")

@@ -34,14 +34,13 @@ def test_what_cannot_be_is_refused(words: list[str], said: str, capsys: pytest.C
     assert said in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("framework", "said"), [("jax", "jax.profiler"), ("mxnet", "mxnet.profiler")])
 def test_what_is_not_recorded_is_told_with_what_its_framework_offers(
-    here: Path, framework: str, said: str, capsys: pytest.CaptureFixture[str]
+    here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (here / "train.py").write_text("pass\n")
-    (here / "project.yaml").write_text(f"name: own\ncommand: python train.py\nframework: {framework}\n")
+    (here / "project.yaml").write_text("name: own\ncommand: python train.py\nframework: jax\n")
     assert hackathon(["profile", "--cluster", "laptop"]) == 2
-    assert said in capsys.readouterr().err
+    assert "jax.profiler" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("language", "said"), [("en", "rank 1 is late"), ("ja", "ランク 1 が遅れています")])
