@@ -18,6 +18,13 @@ from typing import Self
 from hackathon.access.permissions import others_write
 from hackathon.text.messages import message
 
+_ACCESS_TEXTS = {
+    "link": "access.link",
+    "kind": "access.kind",
+    "owner": "access.owner",
+    "outside": "access.outside",
+}
+
 LINKS = 8
 """Links in one name that are resolved if they stay beneath the directory."""
 HELD = 32
@@ -40,7 +47,7 @@ class RefusedFileError(OSError):
     """
 
     def __init__(self, reason: str, path: str) -> None:
-        super().__init__(_NUMBERS[reason], message(f"access.{reason}"), path)
+        super().__init__(_NUMBERS[reason], message(_ACCESS_TEXTS[reason]), path)
         self.reason = reason
 
     def __reduce__(self) -> "tuple[type[RefusedFileError], tuple[str, str]]":

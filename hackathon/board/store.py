@@ -21,6 +21,23 @@ from hackathon.board.entry import ENDING, LARGEST, BadEntry, Entry, clean_line, 
 from hackathon.text.errors import HackathonError, RequestError
 from hackathon.text.messages import message
 
+_OVER_TEXTS = {
+    "garbage": "board.over_garbage",
+    "newer": "board.over_newer",
+    "other_name": "board.over_other_name",
+    "other_board": "board.over_other_board",
+    "link": "board.over_link",
+    "special": "board.over_special",
+    "large": "board.over_large",
+    "crowded": "board.over_crowded",
+    "many": "board.over_many",
+    "writable": "board.over_writable",
+    "unreadable": "board.over_unreadable",
+    "foreign": "board.over_foreign",
+    "no_such_post": "board.over_no_such_post",
+    "not_allowed": "board.over_not_allowed",
+}
+
 SKEW = 300.0
 """Seconds by which the clocks of hosts and of the file server may differ."""
 MOST_ENTRIES, MOST_BYTES = 2000, 20_000_000
@@ -65,7 +82,7 @@ class PassedOver:
     def reason(self) -> str:
         """Why, in the current language."""
         values = {"count": self.count, "most": self.most, "asked": self.asked} if self.why == "crowded" else {}
-        return message(f"board.over_{self.why}", **values)
+        return message(_OVER_TEXTS[self.why], **values)
 
 
 def write_entry(directory: BoardDirectory, entry: Entry) -> Owned:

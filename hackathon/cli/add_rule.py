@@ -11,10 +11,17 @@ from hackathon.text.messages import message
 if TYPE_CHECKING:
     from hackathon.config.rule import Level, Part
 
+_ADD_NO_TEXTS = {
+    "file": "rules.add_no_file",
+    "line": "rules.add_no_line",
+    "event": "rules.add_no_event",
+    "project": "rules.add_no_project",
+}
+
 PLACES = ("event", "project", "user")
 
 
-@named("add", noun="rules")
+@named("add", help=message("help.rules_add_help"), short=message("help.rules_add_short"))
 @click.option("--from", "origin", metavar="FILE:LINE", required=True, help=message("help.option_rules_from"))
 @click.option("--part", metavar="NAME", help=message("help.option_rules_add_part"))
 @click.option(
@@ -79,7 +86,7 @@ def _folder(scope: str) -> Path:
         return user_config() / "rules"
     root = (trusted_event_folder if scope == "event" else find_project)(Path.cwd())
     if root is None:
-        raise RequestError(f"rules.add_no_{scope}")
+        raise RequestError(_ADD_NO_TEXTS[scope])
     return root / "templates" / "rules"
 
 

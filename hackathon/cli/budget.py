@@ -15,6 +15,12 @@ if TYPE_CHECKING:
     from hackathon.runs.directory import RunDirectory
     from hackathon.usage.budget import BudgetLine, Standing
 
+_KIND_TEXTS = {
+    "node_hours": "usage.kind_node_hours",
+    "gpu_hours": "usage.kind_gpu_hours",
+    "tokens": "usage.kind_tokens",
+}
+
 
 def admit(plan: "Plan") -> None:
     """Print the highest cost of a plan, and warn if the team's budget does not cover it.
@@ -86,7 +92,7 @@ def judge(standing: "Standing", refuse: bool) -> None:
         return
     text = budget_text(standing, [line for line in standing.lines if line.over])
     if not refuse:
-        click.echo(f"{message('cli.warning')}: {message(f'usage.{_word(standing)}', text=text)}", err=True)
+        click.echo(f"{message('cli.warning')}: {message(_warning(standing), text=text)}", err=True)
         return
     if standing.spent:
         raise RequestError("usage.refused_spent", text=text)
@@ -103,7 +109,7 @@ def budget_text(standing: "Standing", lines: "Sequence[BudgetLine] | None" = Non
     parts = "; ".join(
         message(
             "usage.budget_part",
-            kind=message(f"usage.kind_{line.kind}"),
+            kind=message(_KIND_TEXTS[line.kind]),
             used=_number(line.used),
             budget=_number(line.budget),
             waiting=message("usage.budget_waiting", waiting=_number(line.waiting)) if line.waiting else "",
@@ -130,8 +136,8 @@ def budget_json(standing: "Standing | None") -> dict[str, object] | None:
     return {"team": standing.team or None, **values, "amounts": amounts}
 
 
-def _word(standing: "Standing") -> str:
-    return "spent" if standing.spent else "would_spend"
+def _warning(standing: "Standing") -> str:
+    return "usage.spent" if standing.spent else "usage.would_spend"
 
 
 def _nearest(standing: "Standing") -> str:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from hackathon.runs.source.selection import Selection
 
 
-@named("check")
+@named("check", help=message("help.check_help"))
 @click.argument("target", required=False, metavar="[RECIPE|FOLDER]")
 @job_options
 @option_trust

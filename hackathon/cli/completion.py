@@ -3,9 +3,10 @@
 import click
 
 from hackathon.cli.options import named
+from hackathon.text.messages import message
 
 
-@named("completion")
+@named("completion", help=message("help.completion_help"))
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]), default="bash")
 @click.pass_context
 def command(context: click.Context, shell: str) -> None:

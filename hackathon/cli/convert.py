@@ -9,7 +9,7 @@ from hackathon.cli.options import named
 from hackathon.text.messages import message
 
 
-@named("convert")
+@named("convert", help=message("help.convert_help"))
 @click.argument("script", metavar="SCRIPT", type=click.Path(path_type=Path, allow_dash=True))
 @click.option("--to", "target", required=True, metavar="CLUSTER", help=message("help.option_convert_to"))
 @click.option("--from", "origin", metavar="CLUSTER", help=message("help.option_convert_from"))
@@ -20,6 +20,7 @@ from hackathon.text.messages import message
 def command(script: Path, target: str, origin: str | None, output: Path | None, as_json: bool) -> None:
     from hackathon.cli.options import runs_folder
     from hackathon.programs.scripts.conversion import convert, target_language
+    from hackathon.programs.scripts.findings import SEVERITY_TEXTS
     from hackathon.programs.scripts.fixes import put
     from hackathon.programs.scripts.lint import lint
     from hackathon.programs.scripts.source import read_script
@@ -57,5 +58,5 @@ def command(script: Path, target: str, origin: str | None, output: Path | None, 
         for line, directive in converted.lost:
             click.echo(message("lint.lost", line=line, text=printable(directive)), err=True)
         for finding in report.findings:
-            click.echo(f"{finding.line}: {message(f'lint.{finding.severity}')}: {finding.message}", err=True)
+            click.echo(f"{finding.line}: {message(SEVERITY_TEXTS[finding.severity])}: {finding.message}", err=True)
     raise click.exceptions.Exit(1 if converted.lost else 0)

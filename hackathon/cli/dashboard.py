@@ -17,7 +17,7 @@ LOCAL_PORT = 8000
 """The port on the tutor's own computer that leads to the socket."""
 
 
-@named("dashboard")
+@named("dashboard", help=message("help.dashboard_help"))
 @click.argument(
     "folders", nargs=-1, metavar="[FOLDER]...", type=click.Path(exists=True, file_okay=False, path_type=Path)
 )

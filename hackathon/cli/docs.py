@@ -15,6 +15,13 @@ from hackathon.text.errors import RequestError
 from hackathon.text.messages import language, message, speaking
 from hackathon.text.paths import is_packaged, shipped
 
+_DOCS_TEXTS = {
+    "tutorial": "cli.docs_tutorial",
+    "how-to": "cli.docs_how_to",
+    "reference": "cli.docs_reference",
+    "explanation": "cli.docs_explanation",
+}
+
 KINDS = ("tutorial", "how-to", "reference", "explanation")
 """Folders of the documentation, in the order in which a newcomer needs them."""
 LINES = 3
@@ -52,7 +59,7 @@ def _complete(_context: click.Context, _argument: click.Parameter, begun: str) -
     return [page.name for page in all_pages() if begun in page.name]
 
 
-@named("docs")
+@named("docs", help=message("help.docs_help"))
 @click.argument("topic", required=False, shell_complete=_complete)
 @click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
 def command(topic: str | None, as_json: bool) -> None:
@@ -111,7 +118,7 @@ def _listing(pages: "dict[Page, tuple[str, ...]]") -> str:
     for kind in KINDS:
         members = [page for page in pages if page.kind == kind]
         if members:
-            lines += [""] * bool(lines) + [message(f"cli.docs_{kind.replace('-', '_')}")]
+            lines += [""] * bool(lines) + [message(_DOCS_TEXTS[kind])]
         for page in members:
             lines.append(f"  {labels[page]:<{width}}  {page.title}")
             lines += [f"  {'':<{width}}    {line}" for line in pages[page][:LINES]]

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from hackathon.cli.program_findings import Reports
 
 
-@named("init")
+@named("init", help=message("help.init_help"))
 @click.argument("folder", required=False, default=".", type=click.Path(path_type=Path))
 @click.option("--recipe", metavar="NAME", help=message("help.option_recipe"))
 @click.option("--command", "words", metavar="TEXT", help=message("help.option_command"))

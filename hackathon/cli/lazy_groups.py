@@ -2,6 +2,7 @@
 
 import importlib
 import keyword
+from collections.abc import Mapping
 from typing import Any
 
 import click
@@ -20,11 +21,11 @@ def command_of(plug_in: plug_ins.PlugIn) -> click.Command:
 
 
 class LazyNoun(LocalizedGroup):
-    """A noun with sub-verbs in `hackathon.cli.<noun>.<verb>`, each as `command`."""
+    """A noun with sub-verbs in `hackathon.cli.<noun>.<verb>`, each as `command`; `verbs`: verb → what a list says."""
 
-    verbs: tuple[str, ...] = ()
+    verbs: Mapping[str, str] = {}
 
-    def __init__(self, *arguments: Any, verbs: tuple[str, ...] = (), **settings: Any) -> None:
+    def __init__(self, *arguments: Any, verbs: Mapping[str, str] = {}, **settings: Any) -> None:
         super().__init__(*arguments, **settings)
         self.verbs = verbs
 
@@ -35,6 +36,7 @@ class LazyNoun(LocalizedGroup):
         if cmd_name not in self.verbs:
             return None
         command: click.Command = importlib.import_module(self.module(cmd_name)).command
+        command.short_help = message(self.verbs[cmd_name])
         return command
 
     def module(self, verb: str) -> str:
@@ -54,4 +56,4 @@ class LazyNoun(LocalizedGroup):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section(message("cli.section_verbs")):
-            formatter.write_dl([(verb, message(f"help.{self.name}_{verb}_short")) for verb in self.verbs])
+            formatter.write_dl([(verb, message(text)) for verb, text in self.verbs.items()])

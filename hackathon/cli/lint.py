@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 COLORS = {"error": "red", "warning": "yellow"}
 
 
-@named("lint")
+@named("lint", help=message("help.lint_help"))
 @click.argument("scripts", nargs=-1, metavar="SCRIPT…", type=click.Path(path_type=Path, allow_dash=True))
 @click.option("--cluster", metavar="NAME", help=message("help.option_cluster"))
 @click.option("--dialect", type=click.Choice(list(SCRIPTS)), help=message("help.option_dialect"))
@@ -86,12 +86,13 @@ def _other(source: "ScriptText") -> str:
     """Return the message about a file that is not a job script; empty for a script."""
     first = source.lines[0] if source.lines else ""
     if source.name.endswith(".py") or (first.startswith("#!") and "python" in first):
-        return "is_python"
+        return "lint.is_python"
     manifest = any(line.startswith(("apiVersion:", "kind:")) for line in source.lines)  # Kubernetes reads jobs in YAML
-    return "is_yaml" if source.name.endswith((".yaml", ".yml")) and not manifest else ""
+    return "lint.is_yaml" if source.name.endswith((".yaml", ".yml")) and not manifest else ""
 
 
 def _show(report: "LintReport", other: str) -> None:
+    from hackathon.programs.scripts.findings import SEVERITY_TEXTS
     from hackathon.schedulers.registry import script_language
     from hackathon.text.printable import printable
 
@@ -99,13 +100,13 @@ def _show(report: "LintReport", other: str) -> None:
     title = language.title if language else message("lint.no_dialect")
     if not report.findings:
         if other:
-            click.echo(message(f"lint.{other}", path=printable(report.path)))
+            click.echo(message(other, path=printable(report.path)))
             return
         click.echo(message("lint.clean", path=printable(report.path), dialect=title))
         return
     click.echo(message("lint.in_file", path=printable(report.path), dialect=title))
     for finding in report.findings:
-        severity = click.style(message(f"lint.{finding.severity}"), fg=COLORS[finding.severity])
+        severity = click.style(message(SEVERITY_TEXTS[finding.severity]), fg=COLORS[finding.severity])
         click.echo(f"  {finding.line}: {severity}: {finding.message} [{finding.rule}]")
         for line in (finding.replacement or "").split("\n") if finding.replacement is not None else ():
             click.echo(f"      → {printable(line)}")
@@ -116,17 +117,15 @@ def _rules(as_json: bool) -> None:
     """Print every rule with its severity, its effect and its text."""
     import re
 
-    from hackathon.programs.scripts.findings import RULES
-    from hackathon.text.messages import LANGUAGES, language, lookup
+    from hackathon.programs.scripts.findings import RULES, SEVERITY_TEXTS
 
     rows = []
     for name, rule in RULES.items():
-        pair = lookup(f"lint.{name.replace('-', '_')}") or ("", "")
-        text = re.sub(r"\{[a-z]+(?::[^{}]*)?\}", "…", pair[LANGUAGES.index(language())])
+        text = re.sub(r"\{[a-z]+(?::[^{}]*)?\}", "…", message(rule.text))
         rows.append({"rule": name, "severity": rule.severity, "effect": rule.effect, "message": text})
     if as_json:
         echo_json({"schema_version": 1, "rules": rows})
         return
     for row in rows:
-        severity = message(f"lint.{row['severity']}")
+        severity = message(SEVERITY_TEXTS[row["severity"]])
         click.echo(f"{row['rule']} ({severity}, {row['effect']})\n    {row['message']}")

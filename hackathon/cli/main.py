@@ -46,6 +46,68 @@ COMMANDS = {
 """Section of the help → command → the module below `hackathon.cli` that defines it as `command`."""
 
 
+SUMMARIES = {
+    "init": "help.init_short",
+    "try": "help.try_short",
+    "scale": "help.scale_short",
+    "results": "help.results_short",
+    "status": "help.status_short",
+    "logs": "help.logs_short",
+    "diagnose": "help.diagnose_short",
+    "cancel": "help.cancel_short",
+    "check": "help.check_short",
+    "submit": "help.submit_short",
+    "render": "help.render_short",
+    "shell": "help.shell_short",
+    "compare": "help.compare_short",
+    "publish": "help.publish_short",
+    "rerun": "help.rerun_short",
+    "fetch": "help.fetch_short",
+    "adopt": "help.adopt_short",
+    "lint": "help.lint_short",
+    "convert": "help.convert_short",
+    "port": "help.port_short",
+    "env": "help.env_short",
+    "data": "help.data_short",
+    "recipes": "help.recipes_short",
+    "clean": "help.clean_short",
+    "profile": "help.profile_short",
+    "speedup": "help.speedup_short",
+    "tune": "help.tune_short",
+    "predict": "help.predict_short",
+    "plan": "help.plan_short",
+    "microbatch": "help.microbatch_short",
+    "compress": "help.compress_short",
+    "docs": "help.docs_short",
+    "doctor": "help.doctor_short",
+    "clusters": "help.clusters_short",
+    "ask": "help.ask_short",
+    "board": "help.board_short",
+    "standup": "help.standup_short",
+    "ready": "help.ready_short",
+    "slides": "help.slides_short",
+    "completion": "help.completion_short",
+    "plugins": "help.plugins_short",
+    "dashboard": "help.dashboard_short",
+    "top": "help.top_short",
+    "rules": "help.rules_short",
+    "event": "help.event_short",
+    "survey": "help.survey_short",
+    "notify": "help.notify_short",
+    "trust": "help.trust_short",
+    "schema": "help.schema_short",
+}
+"""Command → what the list of commands says of it, so that no module of a command is imported for it."""
+SECTIONS = {
+    "start": "cli.section_start",
+    "jobs": "cli.section_jobs",
+    "speed": "cli.section_speed",
+    "team": "cli.section_team",
+    "tutors": "cli.section_tutors",
+    "organisers": "cli.section_organisers",
+}
+
+
 MEANT = {
     "run": "submit", "start": "submit", "launch": "submit", "train": "submit",
     "kill": "cancel", "stop": "cancel", "delete": "cancel", "list": "status",
@@ -89,6 +151,7 @@ class LazyGroup(click.Group):
         for modules in COMMANDS.values():
             if cmd_name in modules:
                 command: click.Command = importlib.import_module(f"hackathon.cli.{modules[cmd_name]}").command
+                command.short_help = message(SUMMARIES[cmd_name])
                 return command
         from hackathon.cli.lazy_groups import command_of
         from hackathon.config import plug_ins
@@ -122,8 +185,8 @@ class LazyGroup(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         for section, names in COMMANDS.items():
-            with formatter.section(message(f"cli.section_{section}")):
-                formatter.write_dl([(name, message(f"help.{name}_short")) for name in names])
+            with formatter.section(message(SECTIONS[section])):
+                formatter.write_dl([(name, message(SUMMARIES[name])) for name in names])
         if packages := _commands_of_packages():
             with formatter.section(message("plug_ins.section")):
                 formatter.write_dl(list(packages.items()))

@@ -102,20 +102,16 @@ class LocalizedGroup(LocalizedCommand, click.Group):
 
 
 def named(
-    name: str, *, noun: str = "", cls: type[click.Command] = LocalizedCommand, **settings: Any
+    name: str, *, help: str, short: str = "", cls: type[click.Command] = LocalizedCommand, **settings: Any
 ) -> Callable[[Callable[..., Any]], click.Command]:
-    """Return a decorator for a click command whose help, with its examples, is `<name>_help` in the catalogue.
-
-    For a sub-verb of a noun the key is `<noun>_<name>_help`.
-    """
-    key = f"{noun}_{name}" if noun else name
+    """Make a click command with its help text. `short`: what a list says; a lazy group adds that of its own list."""
 
     def decorate(function: Callable[..., Any]) -> click.Command:
         decorator: Callable[[Callable[..., Any]], click.Command] = click.command(
             name,
             cls=cls,
-            help=message(f"help.{key}_help"),
-            short_help=message(f"help.{key}_short"),
+            help=help,
+            short_help=short or None,
             **settings,
         )
         command = decorator(function)

@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     from hackathon.config.plug_ins import PlugIn
 
 
-@named("plugins")
+_STATE_TEXTS = {"good": "plug_ins.good", "bad": "plug_ins.bad", "unused": "plug_ins.unused"}
+
+
+@named("plugins", help=message("help.plugins_help"))
 @click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
 def command(as_json: bool) -> int:
     from hackathon.cli.show import echo_table, printable
@@ -37,7 +40,7 @@ def command(as_json: bool) -> int:
         echo_table(
             [message("plug_ins.kind"), message("cli.name"), message("plug_ins.package"), message("plug_ins.state")],
             [
-                [plug_in.kind, plug_in.name, plug_in.package, message(f"plug_ins.{state}")]
+                [plug_in.kind, plug_in.name, plug_in.package, message(_STATE_TEXTS[state])]
                 for plug_in, (state, _) in states.items()
             ],
         )

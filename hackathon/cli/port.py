@@ -13,10 +13,15 @@ if TYPE_CHECKING:
     from hackathon.programs.port.libraries import Target
     from hackathon.programs.port.port import Ported
 
-_HOW_TO_RUN = {"torchrun": "how_to_run", "mpirun": "how_to_run_mpirun", "horovodrun": "how_to_run_horovod"}
+_TITLES = {"done": "port.title_done", "note": "port.title_note", "question": "port.title_question"}
+_HOW_TO_RUN = {
+    "torchrun": "port.how_to_run",
+    "mpirun": "port.how_to_run_mpirun",
+    "horovodrun": "port.how_to_run_horovod",
+}
 
 
-@named("port")
+@named("port", help=message("help.port_help"))
 @click.argument("file", required=False, metavar="[FILE]", type=click.Path(path_type=Path, allow_dash=True))
 @click.option("--write", "write_it", is_flag=True, help=message("help.option_port_write"))
 @click.option(
@@ -85,11 +90,11 @@ def _show(ported: "Ported", path: Path, written: Path | None, write_it: bool) ->
     for kind in ("done", "note", "question"):
         rows = [finding for finding in ported.findings if finding.kind == kind]
         if rows:
-            title = "title_unknown" if ported.status == "unknown" else f"title_{kind}"
-            click.echo(message(f"port.{title}"), err=True)
+            title = "port.title_unknown" if ported.status == "unknown" else _TITLES[kind]
+            click.echo(message(title), err=True)
         for finding in rows:
-            row = "row" if finding.line else "row_whole"
-            click.echo(message(f"port.{row}", line=finding.line, text=finding.message), err=True)
+            row = "port.row" if finding.line else "port.row_whole"
+            click.echo(message(row, line=finding.line, text=finding.message), err=True)
     questions = sum(finding.kind == "question" for finding in ported.findings)
     if ported.status == "ported" and ported.sure and ported.after == ported.before:
         click.echo(message("port.needs_no_change", path=ported.name), err=True)
@@ -100,7 +105,7 @@ def _show(ported: "Ported", path: Path, written: Path | None, write_it: bool) ->
         click.echo(message("port.written", path=written), err=True)
         command = _in_project(path, written)
         text = message("port.set_command", command=command) if command else ""
-        click.echo(text or message(f"port.{_HOW_TO_RUN[ported.launcher]}", target=target), err=True)
+        click.echo(text or message(_HOW_TO_RUN[ported.launcher], target=target), err=True)
     elif write_it:
         click.echo(message("port.not_written"), err=True)
     elif ported.after != ported.before and str(path) != "-":

@@ -76,6 +76,7 @@ def refuse_errors(sources: "Sources", request: "Request", *, force: bool = False
 
 def show_reports(reports: Reports, *, err: bool = False) -> None:
     """Print findings with the changed lines as a diff."""
+    from hackathon.programs.scripts.findings import SEVERITY_TEXTS
     from hackathon.programs.training.diff import unified
     from hackathon.text.printable import printable
 
@@ -84,7 +85,7 @@ def show_reports(reports: Reports, *, err: bool = False) -> None:
         counts = report.counts
         errors, warnings = errors + counts["errors"], warnings + counts["warnings"]
         for finding in report.findings:
-            severity = click.style(message(f"lint.{finding.severity}"), fg=COLORS[finding.severity])
+            severity = click.style(message(SEVERITY_TEXTS[finding.severity]), fg=COLORS[finding.severity])
             click.echo(
                 f"{printable(report.path)}:{finding.line}: {severity}: {finding.message} [{finding.rule}]", err=err
             )

@@ -13,11 +13,23 @@ if TYPE_CHECKING:
     from hackathon.index.catalog import Catalog
     from hackathon.web.site.publish import Published
 
+_KIND_TEXTS = {
+    "secret": "site.kind_secret",
+    "e-mail": "site.kind_e_mail",
+    "address": "site.kind_address",
+    "path": "site.kind_path",
+    "host": "site.kind_host",
+    "group": "site.kind_group",
+    "user": "site.kind_user",
+    "team": "site.kind_team",
+    "random": "site.kind_random",
+}
+
 SHOWN = 20
 """The most findings that `--check` lists."""
 
 
-@named("publish")
+@named("publish", help=message("help.publish_help"))
 @click.argument("names", nargs=-1, metavar="[STUDY]...")
 @click.option("--to", "directory", metavar="DIR", type=click.Path(file_okay=False, path_type=Path),
               help=message("help.option_to"))  # fmt: skip
@@ -157,13 +169,13 @@ def _check(source: "Catalog", title: str, studies: list[str] | None) -> None:
     click.echo(message("site.masked"))
     for kind, count in sorted(counts.items()):
         excerpt = ", ".join(printable(example) for example in examples.get(kind, ())[:3])
-        click.echo(f"  {message(f'site.kind_{kind}'):<24} {count:>7}  {excerpt}")
+        click.echo(f"  {message(_KIND_TEXTS[kind]):<24} {count:>7}  {excerpt}")
     if not counts:
         click.echo(f"  {message('site.nothing')}")
     if suspicions:
         click.echo(message("site.suspicious", count=len(suspicions)))
         for residue in suspicions[:SHOWN]:
-            kind = message(f"site.kind_{residue.kind}")
+            kind = message(_KIND_TEXTS[residue.kind])
             click.echo(f"  {printable(residue.file)}: {kind}: {printable(residue.sample)}")
         raise click.exceptions.Exit(1)
     click.echo(message("site.clean"))

@@ -9,7 +9,7 @@ from hackathon.cli.options import named
 from hackathon.text.messages import localized, message
 
 
-@named("recipes")
+@named("recipes", help=message("help.recipes_help"))
 @click.argument("name", required=False)
 @click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
 def command(name: str | None, as_json: bool) -> None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from hackathon.jobs.plan import PlannedJob
 
 
-@named("render")
+@named("render", help=message("help.render_help"))
 @click.argument("target", required=False, metavar="[RECIPE|FOLDER]")
 @job_options
 @click.option("--in-place", is_flag=True, default=None, help=message("help.option_in_place"))

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from hackathon.config.rule import Pattern, Rule
 
 
-@named("rules", cls=LocalizedGroup)
+@named("rules", help=message("help.rules_help"), cls=LocalizedGroup)
 def command() -> None:
     pass
 
 
-@named("list", noun="rules")
+@named("list", help=message("help.rules_list_help"), short=message("help.rules_list_short"))
 @click.option("--part", metavar="NAME", help=message("help.option_rules_part"))
 @click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
 def list_rules(part: str | None, as_json: bool) -> None:
@@ -67,7 +67,7 @@ def list_rules(part: str | None, as_json: bool) -> None:
     _complain(problems)
 
 
-@named("show", noun="rules")
+@named("show", help=message("help.rules_show_help"), short=message("help.rules_show_short"))
 @click.argument("name", metavar="ID")
 @click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
 def show(name: str, as_json: bool) -> None:
@@ -103,7 +103,7 @@ def show(name: str, as_json: bool) -> None:
                 click.echo(f"  {printable(line)}")
 
 
-@named("check", noun="rules")
+@named("check", help=message("help.rules_check_help"), short=message("help.rules_check_short"))
 @click.argument("files", nargs=-1, type=click.Path(path_type=Path), metavar="[FILE]...")
 def check(files: tuple[Path, ...]) -> None:
     from hackathon.config.load import load_rule_file, load_rules, origin_of, rule_files

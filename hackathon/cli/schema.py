@@ -4,11 +4,12 @@ import click
 
 from hackathon.cli.json_output import echo_json
 from hackathon.cli.options import named
+from hackathon.text.messages import message
 
 NAMES = ("project", "recipe", "cluster", "event", "rule", "user", "tune")
 
 
-@named("schema")
+@named("schema", help=message("help.schema_help"))
 @click.argument("name", type=click.Choice(NAMES))
 def command(name: str) -> None:
     if name == "tune":

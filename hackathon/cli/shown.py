@@ -17,6 +17,14 @@ if TYPE_CHECKING:
     from hackathon.runs.status import RunStatus
     from hackathon.runs.submit import Outcomes
 
+_SUGGEST_TEXTS = {
+    "sum": "suggest.sum",
+    "times": "suggest.times",
+    "unsure": "suggest.unsure",
+    "coarse": "suggest.coarse",
+    "recorded": "suggest.recorded",
+}
+
 
 def show_plan(plan: "Plan") -> None:
     """Print each job of a plan, the cost of all, and advice.
@@ -199,7 +207,7 @@ def show_run(
         for name, how in result.sure.items():
             if (f"{how}-metric", name) in doubted:  # printed above
                 continue
-            click.echo(message(f"suggest.{how}", name=printable(name), processes=result.processes))
+            click.echo(message(_SUGGEST_TEXTS[how], name=printable(name), processes=result.processes))
     if state.state == "SUCCEEDED" and result.value is None and metric is None:
         from hackathon.cli.study.suggest import pointer
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from hackathon.config.event import Event
 
 
-@named("slides")
+@named("slides", help=message("help.slides_help"))
 @click.argument("team", required=False, metavar="[TEAM]")
 @click.option("--to", "file", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path),
               help=message("help.option_slides_to"))  # fmt: skip

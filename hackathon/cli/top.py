@@ -21,6 +21,17 @@ if TYPE_CHECKING:
     from hackathon.web.attention.now import NowView, Well
     from hackathon.web.attention.records import NowItem
 
+_KIND_TEXTS = {
+    "asked": "now.kind_asked",
+    "failed": "now.kind_failed",
+    "waits": "now.kind_waits",
+    "stands": "now.kind_stands",
+    "idle": "now.kind_idle",
+    "memory": "now.kind_memory",
+    "warned": "now.kind_warned",
+    "lost": "now.kind_lost",
+}
+
 SETTLED, FIRST = 30.0, 10.0
 """Seconds to wait for schedulers and diagnoses before a single view; and for the first data of a live view."""
 SOON = 0.2
@@ -36,7 +47,7 @@ Part = tuple[str, str]
 """A text and its style."""
 
 
-@named("top")
+@named("top", help=message("help.top_help"))
 @click.argument(
     "folders", nargs=-1, metavar="[FOLDER]...", type=click.Path(exists=True, file_okay=False, path_type=Path)
 )
@@ -188,7 +199,7 @@ def _item(item: "NowItem") -> Iterator[list[Part]]:
     from hackathon.diagnosis.show import part_name
     from hackathon.scaling.show import state
 
-    kind = _padded(message(f"now.kind_{item.kind}"), MARGIN - 10)
+    kind = _padded(message(_KIND_TEXTS[item.kind]), MARGIN - 10)
     label = " · ".join(part for part in (item.team, item.person) if part) or message("now.person")
     run = f" · {item.name or item.run_id}" + (f" ({item.processes})" if item.processes else "") if item.run_id else ""
     if item.items:

@@ -99,13 +99,15 @@ def _cluster(cluster: Cluster, report: Report, name: str | None) -> None:
     if cluster.name in RESERVED_NAMES:
         report.add("config.name_is_verb", ("name",), name=cluster.name)
     if cluster.queue is not None and cluster.queues and cluster.queue not in (report.raw.get("queues") or ()):
-        report.unknown(("queue",), cluster.queue, cluster.queues, "config.no_queue")
+        report.unknown(("queue",), cluster.queue, cluster.queues, "config.no_queue", "config.no_queue_near")
     for queue_name, queue in cluster.queues.items():
         if queue.nodes is not None and queue.min_nodes > queue.nodes:
             report.add("config.queue_nodes", ("queues", queue_name), least=queue.min_nodes, most=queue.nodes)
     for field_name, pattern in cluster.patterns.items():
         if field_name not in _HEADER_FIELDS:
-            report.unknown(("patterns", field_name), field_name, _HEADER_FIELDS, "config.no_pattern")
+            report.unknown(
+                ("patterns", field_name), field_name, _HEADER_FIELDS, "config.no_pattern", "config.no_pattern_near"
+            )
         compiled = _compile(pattern, ("patterns", field_name), report)
         if compiled and field_name == "queue":
             for queue_name in cluster.queues:
@@ -135,7 +137,9 @@ def _evidence(cluster: Cluster, keys: set[str], report: Report) -> None:
             report.add("config.unverified", ("evidence", entry), name=shown(entry))
         for identifier in [cited] if isinstance(cited, str) else cited:
             if identifier not in cluster.sources:
-                report.unknown(("evidence", entry), identifier, cluster.sources, "config.no_source")
+                report.unknown(
+                    ("evidence", entry), identifier, cluster.sources, "config.no_source", "config.no_source_near"
+                )
 
 
 def _recipe(recipe: Recipe, report: Report, name: str | None) -> None:
@@ -249,9 +253,9 @@ def _measured(metric: str | None, metrics: Mapping[str, Metric], check: Check | 
     raw = report.raw.get("metrics")
     names = [*(raw if isinstance(raw, dict) else ()), *(name for name in WELL_KNOWN_METRICS if name not in metrics)]
     if metric is not None and metric not in names:
-        report.unknown(("metric",), metric, names, "config.no_metric")
+        report.unknown(("metric",), metric, names, "config.no_metric", "config.no_metric_near")
     if check is not None and check.metric not in names:
-        report.unknown(("check", "metric"), check.metric, names, "config.no_metric")
+        report.unknown(("check", "metric"), check.metric, names, "config.no_metric", "config.no_metric_near")
 
 
 def _bounds(check: Check | None, report: Report) -> None:
@@ -310,7 +314,7 @@ def _scaling(scaling: Scaling, report: Report) -> None:
         (("scaling", "strong", "divide"), scaling.strong.divide),
     ):
         if name is not None and name not in names:
-            report.unknown(path, name, names, "config.no_parameter")
+            report.unknown(path, name, names, "config.no_parameter", "config.no_parameter_near")
     if scaling.strong.divide is not None and scaling.strong.by_program:
         report.add("config.divided_twice", ("scaling", "strong", "by_program"))
 

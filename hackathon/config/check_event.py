@@ -72,7 +72,9 @@ def _teams(event: Event, report: "Report") -> None:
         names.add(name)
         for number, user in enumerate(team.tutors):
             if user not in tutors:
-                report.unknown(("teams", index, "tutors", number), user, tutors, "config.no_tutor")
+                report.unknown(
+                    ("teams", index, "tutors", number), user, tutors, "config.no_tutor", "config.no_tutor_near"
+                )
 
 
 def _people(event: Event, report: "Report") -> None:
@@ -92,7 +94,7 @@ def _people(event: Event, report: "Report") -> None:
             if member.user:
                 teams.setdefault(member.user, team.name)
             if member.kind and member.kind not in kinds:
-                report.unknown((*path, "kind"), member.kind, kinds, "config.no_kind")
+                report.unknown((*path, "kind"), member.kind, kinds, "config.no_kind", "config.no_kind_near")
     users: set[str] = set()
     for index, tutor in enumerate(event.tutors):
         path = ("tutors", index, "user")

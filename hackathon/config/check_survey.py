@@ -121,7 +121,9 @@ def _breakdowns(survey: Survey, report: Report) -> None:
         if identifier in ids:
             report.add("survey_check.breakdown_twice", entry_path, id=shown(identifier))
         elif identifier not in kinds:
-            report.unknown(entry_path, identifier, choices, "survey_check.no_breakdown")
+            report.unknown(
+                entry_path, identifier, choices, "survey_check.no_breakdown", "survey_check.no_breakdown_near"
+            )
         elif kinds[identifier] != "choice":
             report.add("survey_check.breakdown_kind", entry_path, id=identifier, kind=kinds[identifier])
         ids.add(identifier)

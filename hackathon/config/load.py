@@ -56,7 +56,7 @@ def find_cluster(name: str, folders: Sequence[Path]) -> Path:
     """Return the file of a cluster's profile, the first on the search path."""
     path = _find(name, _cluster_folders(folders), ".yaml") or _of_package("clusters", name)
     if path is None:
-        raise _unknown("config.no_cluster", name, cluster_files(folders)[0])
+        raise _unknown("config.no_cluster", "config.no_cluster_near", name, cluster_files(folders)[0])
     return path
 
 
@@ -74,7 +74,7 @@ def load_recipe(target: str | Path, folders: Sequence[Path] = ()) -> tuple[Recip
     if folder is None and "\0" not in text and text and os.path.isfile(os.path.join(text, RECIPE_FILE)):  # noqa: PTH113, PTH118
         folder = Path(text)
     if folder is None:
-        raise _unknown("config.no_recipe", text, recipe_files(folders)[0])
+        raise _unknown("config.no_recipe", "config.no_recipe_near", text, recipe_files(folders)[0])
     return _recipe(folder.absolute()), folder.absolute()
 
 
@@ -444,10 +444,10 @@ def _names(folder: Path) -> list[str]:
         return []
 
 
-def _unknown(identifier: str, name: str, files: dict[str, Path]) -> RequestError:
+def _unknown(identifier: str, with_near: str, name: str, files: dict[str, Path]) -> RequestError:
     near = nearest(name, files)
     if near:
-        return RequestError(f"{identifier}_near", name=shown(name), near=near)
+        return RequestError(with_near, name=shown(name), near=near)
     return RequestError(identifier, name=shown(name), known=listing(sorted(files)) or "–")
 
 

@@ -30,12 +30,12 @@ class Report:
                 return {}
         return value if isinstance(value, dict) else {}
 
-    def unknown(self, path: KeyPath, word: str, words: Iterable[str], identifier: str) -> None:
-        """Add the problem that a word is unknown, with message `<identifier>_near` if a similar word is known."""
+    def unknown(self, path: KeyPath, word: str, words: Iterable[str], identifier: str, with_near: str) -> None:
+        """Add the problem that a word is unknown, with message `with_near` if a similar word is known."""
         names = list(words)
         # the search for similar words is slow, and further problems are not displayed
         near = nearest(word, names) if len(self.problems) < MOST_NAMED else None
         if near:
-            self.add(f"{identifier}_near", path, name=shown(word), near=near)
+            self.add(with_near, path, name=shown(word), near=near)
         else:
             self.add(identifier, path, name=shown(word), known=listing(names) or "–")

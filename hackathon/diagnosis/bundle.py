@@ -113,8 +113,8 @@ def _of_run(run: Path, bundle: Bundle) -> list[tuple[str, Path, int]]:
             if len(inside) > FILES:
                 bundle.left_out.append((f"{entry.name}/", message("diagnosis.left_many", count=len(inside) - FILES)))
         elif entry.is_dir():
-            why = "left_program" if entry.name == "source" else "left_folder"
-            bundle.left_out.append((f"{entry.name}/", message(f"diagnosis.{why}")))
+            why = "diagnosis.left_program" if entry.name == "source" else "diagnosis.left_folder"
+            bundle.left_out.append((f"{entry.name}/", message(why)))
         elif entry.is_file():
             sources.append((entry.name, entry, LOG))
     # Small and telling files come first, so that they are in the bundle when not everything fits.

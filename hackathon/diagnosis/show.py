@@ -9,6 +9,31 @@ if TYPE_CHECKING:
     from hackathon.diagnosis.examine import Diagnosis
     from hackathon.diagnosis.findings import Evidence, Finding
 
+_PART_TEXTS = {
+    "gpu": "diagnosis.part_gpu",
+    "cuda": "diagnosis.part_cuda",
+    "nccl": "diagnosis.part_nccl",
+    "rendezvous": "diagnosis.part_rendezvous",
+    "gloo": "diagnosis.part_gloo",
+    "mpi": "diagnosis.part_mpi",
+    "horovod": "diagnosis.part_horovod",
+    "chainermn": "diagnosis.part_chainermn",
+    "tensorflow": "diagnosis.part_tensorflow",
+    "framework": "diagnosis.part_framework",
+    "data": "diagnosis.part_data",
+    "numerics": "diagnosis.part_numerics",
+    "filesystem": "diagnosis.part_filesystem",
+    "hardware": "diagnosis.part_hardware",
+    "env": "diagnosis.part_env",
+    "scheduler": "diagnosis.part_scheduler",
+    "silent": "diagnosis.part_silent",
+}
+
+_DIAGNOSIS_TEXTS = {
+    "likely": "diagnosis.likely",
+    "secondary": "diagnosis.secondary",
+}
+
 SHOWN = 4
 """Findings printed besides the cause."""
 REFERENCES = 2
@@ -31,7 +56,7 @@ def lines_of(diagnosis: "Diagnosis", target: str, settings: str = "") -> Iterato
     findings = [finding for finding in diagnosis.findings if finding is not root]
     for finding in reversed(findings[:SHOWN]):
         at = f" ({place(finding.evidence, finding.ranks, finding.count)})" if finding.evidence is not None else ""
-        yield f"{message(f'diagnosis.{finding.level}', part=part_name(finding.part))}: {finding.message}{at}", False
+        yield f"{message(_DIAGNOSIS_TEXTS[finding.level], part=part_name(finding.part))}: {finding.message}{at}", False
     if root is not None:
         yield from cause_lines(root)
         return
@@ -82,7 +107,7 @@ def place(evidence: "Evidence", ranks: Sequence[int] = (), count: int = 1) -> st
 def part_name(part: str) -> str:
     """Return the display name of a part; an unknown part is returned unchanged."""
     try:
-        return message(f"diagnosis.part_{part}")
+        return message(_PART_TEXTS[part])
     except KeyError:
         return part
 

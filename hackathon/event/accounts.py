@@ -36,9 +36,9 @@ def look(checker: "Checker") -> Known:
             register.accounts[user] = entry
     reachable = bool(register.accounts)
     if users and not reachable:
-        checker.add("warning", "no_accounts_here", checker.line("teams"), count=len(set(users)))
+        checker.add("warning", "event_check.no_accounts_here", checker.line("teams"), count=len(set(users)))
     if not event.teams:
-        checker.add("warning", "no_teams", checker.line("teams"))
+        checker.add("warning", "event_check.no_teams", checker.line("teams"))
     _tutors(checker, register, reachable)
     payer = wants_group(checker)
     groups: dict[str, str] = {}
@@ -49,7 +49,9 @@ def look(checker: "Checker") -> Known:
         _group(checker, index, team, register, reachable, payer)
         if team.group and team.group in groups:
             values = {"group": team.group, "other": groups[team.group]}
-            checker.add("remark", "group_shared", checker.line("teams", index, "group"), team.name, **values)
+            checker.add(
+                "remark", "event_check.group_shared", checker.line("teams", index, "group"), team.name, **values
+            )
         groups.setdefault(team.group or "", team.name)
     return register
 
@@ -57,53 +59,53 @@ def look(checker: "Checker") -> Known:
 def _tutors(checker: "Checker", register: Known, reachable: bool) -> None:
     event = checker.event
     if not event.tutors:
-        checker.add("warning", "no_tutors", checker.line("tutors"))
+        checker.add("warning", "event_check.no_tutors", checker.line("tutors"))
     members = {user: team.name for team in event.teams for user in team.accounts}
     for index, tutor in enumerate(event.tutors):
         line = checker.line("tutors", index)
         if reachable and tutor.user not in register.accounts:
-            checker.add("warning", "tutor_no_account", line, user=tutor.user)
+            checker.add("warning", "event_check.tutor_no_account", line, user=tutor.user)
         if tutor.user in members:
-            checker.add("warning", "tutor_is_member", line, members[tutor.user], user=tutor.user)
+            checker.add("warning", "event_check.tutor_is_member", line, members[tutor.user], user=tutor.user)
 
 
 def _team(checker: "Checker", index: int, team: "Team") -> None:
     line = checker.line("teams", index)
     if not team.members:
-        checker.add("warning", "team_empty", line, team.name)
+        checker.add("warning", "event_check.team_empty", line, team.name)
     if not team.tutors:
-        checker.add("warning", "team_no_tutor", line, team.name)
+        checker.add("warning", "event_check.team_no_tutor", line, team.name)
     if len(team.members) > MEMBERS_AT_MOST:
         count = len(team.members)
-        checker.add("remark", "team_large", line, team.name, count=count, usual=MEMBERS_AT_MOST)
+        checker.add("remark", "event_check.team_large", line, team.name, count=count, usual=MEMBERS_AT_MOST)
     unknown = [member.name for member in team.members if not member.user]
     if unknown:
-        checker.add("warning", "member_no_user", line, team.name, names=", ".join(unknown))
+        checker.add("warning", "event_check.member_no_user", line, team.name, names=", ".join(unknown))
     silent = [member.user or member.name for member in team.members if not member.kind]
     if silent:
         label = kind_label(checker.event, "")
-        checker.add("remark", "kind_missing", line, team.name, users=", ".join(silent), label=label)
+        checker.add("remark", "event_check.kind_missing", line, team.name, users=", ".join(silent), label=label)
 
 
 def _missing(checker: "Checker", index: int, team: "Team", register: Known) -> None:
     for number, member in enumerate(team.members):
         if member.user and member.user not in register.accounts:
             line = checker.line("teams", index, "members", number)
-            checker.add("warning", "no_account", line, team.name, user=member.user)
+            checker.add("warning", "event_check.no_account", line, team.name, user=member.user)
 
 
 def _group(checker: "Checker", index: int, team: "Team", register: Known, reachable: bool, payer: str) -> None:
     line = checker.line("teams", index, "group")
     if not team.group:
         if payer and not checker.event.defaults.group:
-            checker.add("warning", "no_group", line, team.name, cluster=payer)
+            checker.add("warning", "event_check.no_group", line, team.name, cluster=payer)
         return
     number = group_id(team.group)
     if number is None:
-        checker.add("error" if reachable else "warning", "group_unknown", line, team.name, group=team.group)
+        checker.add("error" if reachable else "warning", "event_check.group_unknown", line, team.name, group=team.group)
         return
     for at, member in enumerate(team.members):
         entry = register.accounts.get(member.user)
         if entry is not None and number not in entry.groups:
             member_line = checker.line("teams", index, "members", at)
-            checker.add("error", "not_in_group", member_line, team.name, user=member.user, group=team.group)
+            checker.add("error", "event_check.not_in_group", member_line, team.name, user=member.user, group=team.group)

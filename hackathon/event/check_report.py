@@ -25,22 +25,27 @@ class Trouble:
 
     level: str
     """error: something will fail; warning: something is likely wrong; remark."""
-    id: str
-    """Key of the catalogue `event_check`."""
+    identifier: str
+    """Of its message."""
     where: str = ""
     """`hackathon.yaml:12` or a path; empty for the event as a whole."""
     values: dict[str, Any] = field(default_factory=dict)
     team: str = ""
 
     @property
+    def id(self) -> str:
+        """What JSON calls it."""
+        return self.identifier.partition(".")[2]
+
+    @property
     def what(self) -> str:
         """The problem."""
-        return message(f"event_check.{self.id}", **self._shown())
+        return message(self.identifier, **self._shown())
 
     @property
     def remedy(self) -> str:
         """The remedy; empty if it is obvious."""
-        key = f"event_check.{self.id}_hint"
+        key = f"{self.identifier}_hint"
         return message(key, **self._shown()) if lookup(key) else ""
 
     def _shown(self) -> dict[str, Any]:

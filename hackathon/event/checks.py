@@ -41,17 +41,17 @@ def _file(checker: Checker) -> None:
         protected = entry is not path and not others_replace(status)
         if not protected and Trusted(frozenset({status.st_uid})).strangers(others(entry.resolve(), status, WRITE)):
             values = {"mode": stat.filemode(status.st_mode), "command": f"chmod go-w {_quoted(entry)}"}
-            checker.add("error", "file_open" if name else "folder_open", entry, **values)
+            checker.add("error", "event_check.file_open" if name else "event_check.folder_open", entry, **values)
 
 
 def _dates(checker: Checker) -> None:
     event = checker.event
     if not event.dates:
-        checker.add("warning", "no_dates", checker.line("dates"))
+        checker.add("warning", "event_check.no_dates", checker.line("dates"))
         return
     today = time.strftime("%Y-%m-%d")
     if max(event.dates) < today:
-        checker.add("warning", "past", checker.line("dates"), last=max(event.dates))
+        checker.add("warning", "event_check.past", checker.line("dates"), last=max(event.dates))
 
 
 def _schedule(checker: Checker) -> None:
@@ -59,15 +59,15 @@ def _schedule(checker: Checker) -> None:
 
     event = checker.event
     if not event.schedule:
-        checker.add("warning", "no_schedule", checker.line("schedule"))
+        checker.add("warning", "event_check.no_schedule", checker.line("schedule"))
         return
     for earlier, other in overlaps(event):
         values = {"title": other.title, "time": _time(other), "other": earlier.title, "other_time": _time(earlier)}
         other_line = checker.line("schedule", earlier.index).rpartition(":")[2]
-        checker.add("error", "overlap", checker.line("schedule", other.index), line=other_line, **values)
+        checker.add("error", "event_check.overlap", checker.line("schedule", other.index), line=other_line, **values)
     empty = [date for date in event.dates if date not in {item.day for item in event.schedule}]
     if empty:
-        checker.add("remark", "day_empty", checker.line("schedule"), days=", ".join(empty))
+        checker.add("remark", "event_check.day_empty", checker.line("schedule"), days=", ".join(empty))
 
 
 def _time(slot: Any) -> str:

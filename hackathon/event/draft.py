@@ -13,6 +13,31 @@ from hackathon.text.messages import LANGUAGES, language, message
 if TYPE_CHECKING:
     from hackathon.config.event import Event, Team
 
+_WORD_TEXTS = {
+    "place": "event.word_place",
+    "languages": "event.word_languages",
+    "hosts": "event.word_hosts",
+    "budget": "event.word_budget",
+    "spent": "event.word_spent",
+    "chosen": "event.word_chosen",
+    "group": "event.word_group",
+    "project": "event.word_project",
+    "reception": "event.word_reception",
+    "break": "event.word_break",
+    "end": "event.word_end",
+}
+
+_COMMENT_TEXTS = {
+    "file": "event.comment_file",
+    "dates": "event.comment_dates",
+    "clusters": "event.comment_clusters",
+    "shared": "event.comment_shared",
+    "teams": "event.comment_teams",
+    "tutors": "event.comment_tutors",
+    "schedule": "event.comment_schedule",
+    "publish": "event.comment_publish",
+}
+
 _EMPTY_LIST = re.compile(r"([^:#]*:)\s*\[\s*\](\s*|\s+#.*)")
 """An empty list on one line: its key, and the text after it."""
 
@@ -188,8 +213,8 @@ def scalar(text: str) -> str:
 
 
 def _comment(name: str) -> list[str]:
-    return [f"# {line}" for line in message(f"event.comment_{name}").splitlines()]
+    return [f"# {line}" for line in message(_COMMENT_TEXTS[name]).splitlines()]
 
 
 def _word(name: str) -> str:
-    return message(f"event.word_{name}")
+    return message(_WORD_TEXTS[name])

@@ -34,7 +34,7 @@ def look(checker: "Checker", register: "Known") -> None:
     )
     members = register.of([user for team in event.teams for user in team.accounts])
     path = checker.document.path
-    _let_in(checker, path, [*members, *tutors], 0, "warning", "file_closed", "")
+    _let_in(checker, path, [*members, *tutors], 0, "warning", "event_check.file_closed", "")
     _board(checker, [*members, *tutors])
     _surveys(checker)
     for index, team in teams(checker):
@@ -46,7 +46,9 @@ def look(checker: "Checker", register: "Known") -> None:
     for identifier, values in outcome.notes:
         if identifier == "event.folder_reserved":
             name = str(values["team"])
-            checker.add("error", "folder_reserved", checker.line("teams", indexes[name]), name, path=values["path"])
+            checker.add(
+                "error", "event_check.folder_reserved", checker.line("teams", indexes[name]), name, path=values["path"]
+            )
 
 
 def _board(checker: "Checker", people: Sequence[Account]) -> None:
@@ -55,18 +57,18 @@ def _board(checker: "Checker", people: Sequence[Account]) -> None:
     event = checker.event
     line = checker.line("shared")
     if not event.shared:
-        checker.add("warning", "no_shared", line)
+        checker.add("warning", "event_check.no_shared", line)
         return
     path = checker.folder / expanded(event.shared)
     try:
         board = open_place(path)
     except HackathonError as error:
-        checker.add("error", "no_board", line, path=path, what=error.message)
+        checker.add("error", "event_check.no_board", line, path=path, what=error.message)
         return
     for identifier, values in board.problems:
-        checker.add("error", "board_problem", path, what=message(identifier, **values))
+        checker.add("error", "event_check.board_problem", path, what=message(identifier, **values))
     also = WRITE if board.mode == "sticky" else 0
-    _let_in(checker, board.folder, people, also, "error", "board_closed", "")
+    _let_in(checker, board.folder, people, also, "error", "event_check.board_closed", "")
 
 
 def _surveys(checker: "Checker") -> None:
@@ -76,7 +78,9 @@ def _surveys(checker: "Checker") -> None:
     except OSError:
         return
     if open_to_others(status):
-        checker.add("error", "surveys_open", path, found=owner_word(path), command=f"chmod 700 {_quoted(path)}")
+        checker.add(
+            "error", "event_check.surveys_open", path, found=owner_word(path), command=f"chmod 700 {_quoted(path)}"
+        )
 
 
 def _team(checker: "Checker", index: int, team: "Team", register: "Known", tutors: list[Account]) -> None:
@@ -96,7 +100,7 @@ def _team(checker: "Checker", index: int, team: "Team", register: "Known", tutor
             inside = path.is_relative_to(checker.folder)
             checker.add(
                 "warning",
-                "folder_missing" if inside else "folder_elsewhere",
+                "event_check.folder_missing" if inside else "event_check.folder_elsewhere",
                 line,
                 team.name,
                 path=path,
@@ -104,18 +108,18 @@ def _team(checker: "Checker", index: int, team: "Team", register: "Known", tutor
             continue
         except OSError as error:
             reason = error.strerror or str(error)
-            checker.add("warning", "folder_unseen", line, team.name, path=path, what=reason)
+            checker.add("warning", "event_check.folder_unseen", line, team.name, path=path, what=reason)
             continue
         if stat.S_ISLNK(status.st_mode):
-            checker.add("remark", "folder_link", path, team.name, target=os.readlink(path))  # noqa: PTH115
-        _let_in(checker, path, helpers, 0, "error", "tutor_closed", team.name)
+            checker.add("remark", "event_check.folder_link", path, team.name, target=os.readlink(path))  # noqa: PTH115
+        _let_in(checker, path, helpers, 0, "error", "event_check.tutor_closed", team.name)
         owns_alone = "{user}" in "".join(team.folders)
         if not owns_alone:
-            _let_in(checker, path, members, WRITE, "error", "member_closed", team.name)
+            _let_in(checker, path, members, WRITE, "error", "event_check.member_closed", team.name)
         writers = [other.user for other in strangers[:OTHERS_LOOKED_AT] if other.uid != 0 and _passes(path, other)]
         if writers:
             values = {"users": _names(writers), "found": owner_word(path)}
-            checker.add("error", "others_write", path, team.name, **values)
+            checker.add("error", "event_check.others_write", path, team.name, **values)
         for helper in helpers:
             _runs(checker, path, helper, team.name)
 
@@ -131,7 +135,7 @@ def _strays(checker: "Checker") -> None:
             if path.is_symlink() or not path.is_dir() or any(own.is_relative_to(path) for own in teams_own):
                 continue
             if read_list(path, DEFAULT_LIST) not in (None, inherited):
-                checker.add("remark", "folder_stray", path, path=path)
+                checker.add("remark", "event_check.folder_stray", path, path=path)
 
 
 def _runs(checker: "Checker", folder: Path, tutor: Account, team: str) -> None:
@@ -152,7 +156,7 @@ def _runs(checker: "Checker", folder: Path, tutor: Account, team: str) -> None:
             values = {"users": tutor.user, "path": runs, "found": owner_word(closed)}
             access = f"u:{tutor.user}:rX,d:u:{tutor.user}:rX"
             command = f"setfacl -R -m {access} {_quoted(closed)}"
-            checker.add("warning", "runs_closed", closed, team, command=command, **values)
+            checker.add("warning", "event_check.runs_closed", closed, team, command=command, **values)
 
 
 def _let_in(
@@ -166,7 +170,7 @@ def _let_in(
         except FileNotFoundError:
             return
         except OSError as error:
-            checker.add("warning", "unseen", path, team, path=path, what=error.strerror or str(error))
+            checker.add("warning", "event_check.unseen", path, team, path=path, what=error.strerror or str(error))
             return
         if directory is not None:
             closed.setdefault(directory, []).append(user.user)

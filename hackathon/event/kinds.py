@@ -11,6 +11,14 @@ from hackathon.text.normalise import unspaced
 if TYPE_CHECKING:
     from hackathon.config.event import Event
 
+_KIND_TEXTS = {
+    "undergraduate": "event.kind_undergraduate",
+    "master": "event.kind_master",
+    "doctoral": "event.kind_doctoral",
+    "staff": "event.kind_staff",
+    "company": "event.kind_company",
+}
+
 OTHER_WORDS = {
     "undergraduate": ("bachelor", "B3", "B4", "学部", "学部生", "学士", "学士課程"),
     "master": ("master's", "masters", "M1", "M2", "修士", "修士学生", "修士課程学生"),
@@ -32,7 +40,7 @@ def kind_label(event: "Event", kind: str) -> str:
         return localized(event.kinds[kind], kind)
     if not kind:
         return message("event.kind_none")
-    return message(f"event.kind_{kind}") if kind in KINDS else kind
+    return message(_KIND_TEXTS[kind]) if kind in KINDS else kind
 
 
 def kind_named(event: "Event | None", text: str) -> str | None:
@@ -49,7 +57,7 @@ def _known_words() -> Mapping[str, str]:
     """Return the words for the built-in kinds."""
     words: dict[str, str] = {}
     for kind in KINDS:
-        labels = lookup(f"event.kind_{kind}") or ()
+        labels = lookup(_KIND_TEXTS[kind]) or ()
         words.update({_word(word): kind for word in (kind, *labels, *OTHER_WORDS[kind])})
     return words
 

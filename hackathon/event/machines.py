@@ -18,16 +18,16 @@ def look(checker: "Checker", *, live: bool) -> None:
 
     event = checker.event
     if not event.clusters:
-        checker.add("warning", "no_clusters", checker.line("clusters"))
+        checker.add("warning", "event_check.no_clusters", checker.line("clusters"))
     for name, used in event.clusters.items():
         line = checker.line("clusters", name)
         try:
             cluster = load_cluster(name, [checker.folder])
         except ConfigError as error:
-            checker.add("error", "cluster_wrong", line, cluster=name, what=error.message)
+            checker.add("error", "event_check.cluster_wrong", line, cluster=name, what=error.message)
             continue
         except RequestError as error:
-            checker.add("error", "cluster_unknown", line, what=error.message)
+            checker.add("error", "event_check.cluster_unknown", line, what=error.message)
             continue
         _queue(checker, name, used, cluster)
         _budget(checker, name, used, cluster)
@@ -36,10 +36,10 @@ def look(checker: "Checker", *, live: bool) -> None:
     default = event.defaults.cluster
     if default is not None and event.clusters and default not in event.clusters:
         line = checker.line("defaults", "cluster")
-        checker.add("warning", "default_elsewhere", line, cluster=default, known=listing(event.clusters))
+        checker.add("warning", "event_check.default_elsewhere", line, cluster=default, known=listing(event.clusters))
     budgets = [used.budget for used in event.clusters.values() if used.budget is not None]
     if event.when_spent == "refuse" and not budgets:
-        checker.add("warning", "refuse_nothing", checker.line("when_spent"))
+        checker.add("warning", "event_check.refuse_nothing", checker.line("when_spent"))
 
 
 def _queue(checker: "Checker", name: str, used: "EventCluster", cluster: "Cluster") -> None:
@@ -48,7 +48,7 @@ def _queue(checker: "Checker", name: str, used: "EventCluster", cluster: "Cluste
     line = checker.line("clusters", name, "queue")
     near = nearest(used.queue, cluster.queues)
     values: dict[str, Any] = {"queue": used.queue, "cluster": name, "near": near, "known": listing(cluster.queues)}
-    checker.add("error", "queue_near" if near else "queue_unknown", line, **values)
+    checker.add("error", "event_check.queue_near" if near else "event_check.queue_unknown", line, **values)
 
 
 def _budget(checker: "Checker", name: str, used: "EventCluster", cluster: "Cluster") -> None:
@@ -58,12 +58,12 @@ def _budget(checker: "Checker", name: str, used: "EventCluster", cluster: "Clust
         return
     line = checker.line("clusters", name, "budget")
     if budget.node_hours is None and budget.gpu_hours is None and budget.tokens is None:
-        checker.add("warning", "budget_empty", line, cluster=name)
+        checker.add("warning", "event_check.budget_empty", line, cluster=name)
     if budget.gpu_hours is not None and cluster.node.gpus == 0:
-        checker.add("error", "budget_gpus", line, cluster=name)
+        checker.add("error", "event_check.budget_gpus", line, cluster=name)
     rates = cluster.rates
     if budget.tokens is not None and not (rates.per_node_hour or rates.per_gpu_hour):
-        checker.add("error", "budget_tokens", line, cluster=name)
+        checker.add("error", "event_check.budget_tokens", line, cluster=name)
 
 
 def _ask(checker: "Checker", name: str, used: "EventCluster", cluster: "Cluster") -> None:
@@ -74,16 +74,16 @@ def _ask(checker: "Checker", name: str, used: "EventCluster", cluster: "Cluster"
     try:
         queues = {queue.name: queue for queue in runner.queues(scheduler_of(cluster))}
     except HackathonError as error:
-        checker.add("warning", "live_silent", line, cluster=name, what=error.message)
+        checker.add("warning", "event_check.live_silent", line, cluster=name, what=error.message)
         return
     queue = used.queue or cluster.queue
     if queue is None:
         return
     if queue not in queues:
         available = listing(sorted(queues)) or "–"
-        checker.add("error", "live_unknown", line, queue=queue, cluster=name, known=available)
+        checker.add("error", "event_check.live_unknown", line, queue=queue, cluster=name, known=available)
     elif not queues[queue].enabled:
-        checker.add("warning", "live_closed", line, queue=queue, cluster=name, note=queues[queue].note)
+        checker.add("warning", "event_check.live_closed", line, queue=queue, cluster=name, note=queues[queue].note)
 
 
 def wants_group(checker: "Checker") -> str:

@@ -10,6 +10,16 @@ from hackathon.text.messages import localized, message
 if TYPE_CHECKING:
     from hackathon.config.event import Event, Item
 
+_WEEKDAY_TEXTS = {
+    0: "event.weekday_0",
+    1: "event.weekday_1",
+    2: "event.weekday_2",
+    3: "event.weekday_3",
+    4: "event.weekday_4",
+    5: "event.weekday_5",
+    6: "event.weekday_6",
+}
+
 DAY = 24 * 60
 """Minutes of a day."""
 
@@ -70,7 +80,7 @@ def weekday(date: str) -> str:
     import calendar
 
     day = date_of(date)
-    return message(f"event.weekday_{calendar.weekday(*day)}") if day else ""
+    return message(_WEEKDAY_TEXTS[calendar.weekday(*day)]) if day else ""
 
 
 def date_text(date: str) -> str:

@@ -123,7 +123,7 @@ def _left_behind(request: Request, environment: Mapping[str, str]) -> str | None
 
 
 def _violation(identifier: str, **values: object) -> Violation:
-    return Violation(identifier, message(f"jobs.{identifier}", **values))
+    return Violation(identifier.partition(".")[2], message(identifier, **values))
 
 
 def _unsure(cluster: Cluster, path: str) -> str:
@@ -134,27 +134,31 @@ def _queue_violations(request: Request, cluster: Cluster) -> list[Violation]:
     if not cluster.queues:
         return []
     if request.queue not in cluster.queues:
-        return [_violation("queue_unknown", queue=request.queue, cluster=cluster.name, known=", ".join(cluster.queues))]
+        return [
+            _violation("jobs.queue_unknown", queue=request.queue, cluster=cluster.name, known=", ".join(cluster.queues))
+        ]
     queue = cluster.queues[request.queue]
     violations = []
     key = f"queues.{request.queue}"
     if queue.nodes is not None and request.nodes > queue.nodes:
         violations.append(
-            _violation("nodes_over", nodes=request.nodes, queue=request.queue, limit=queue.nodes,
+            _violation("jobs.nodes_over", nodes=request.nodes, queue=request.queue, limit=queue.nodes,
                        unsure=_unsure(cluster, f"{key}.nodes"))
         )  # fmt: skip
     if request.nodes < queue.min_nodes:
-        violations.append(_violation("nodes_under", nodes=request.nodes, queue=request.queue, limit=queue.min_nodes))
+        violations.append(
+            _violation("jobs.nodes_under", nodes=request.nodes, queue=request.queue, limit=queue.min_nodes)
+        )
     longest = queue.longest(request.nodes)
     if longest is not None and request.walltime > longest:
         larger = "larger" if longest != queue.walltime else "walltime"
         violations.append(
-            _violation("walltime_over", walltime=format_walltime(request.walltime), queue=request.queue,
+            _violation("jobs.walltime_over", walltime=format_walltime(request.walltime), queue=request.queue,
                        limit=format_walltime(longest), unsure=_unsure(cluster, f"{key}.{larger}"))
         )  # fmt: skip
     if queue.processes_per_node is not None and request.processes_per_node > queue.processes_per_node:
         violations.append(
-            _violation("per_node_over", per_node=request.processes_per_node, queue=request.queue,
+            _violation("jobs.per_node_over", per_node=request.processes_per_node, queue=request.queue,
                        limit=queue.processes_per_node)
         )  # fmt: skip
     return violations
@@ -166,7 +170,7 @@ def _core_violations(request: Request, cluster: Cluster) -> list[Violation]:
     if cores == "auto" or used <= 2 * cores or cluster.starter == "local" or "node.cores" in cluster.unverified:
         return []
     return [
-        _violation("cores_over", processes=request.processes_per_node, threads=request.threads, wanted=used,
+        _violation("jobs.cores_over", processes=request.processes_per_node, threads=request.threads, wanted=used,
                    cores=cores, cluster=cluster.name)
     ]  # fmt: skip
 
@@ -176,11 +180,13 @@ def _memory_violations(request: Request, cluster: Cluster) -> list[Violation]:
     if request.memory is None or dialect.this_machine:
         return []
     if not dialect.asks_memory:
-        return [_violation("memory_unknown", scheduler=cluster.scheduler)]
+        return [_violation("jobs.memory_unknown", scheduler=cluster.scheduler)]
     most = cluster.node.memory
     if most is None or request.memory <= most or "node.memory" in cluster.unverified:
         return []
-    return [_violation("memory_over", memory=format_size(request.memory), most=format_size(most), cluster=cluster.name)]
+    return [
+        _violation("jobs.memory_over", memory=format_size(request.memory), most=format_size(most), cluster=cluster.name)
+    ]
 
 
 def _gpu_violations(request: Request, cluster: Cluster) -> list[Violation]:
@@ -189,7 +195,7 @@ def _gpu_violations(request: Request, cluster: Cluster) -> list[Violation]:
     if request.gpus_per_process == 1 or used <= request.gpus_per_node or "node.gpus" in cluster.unverified:
         return []
     return [
-        _violation("gpus_over", processes=request.processes_per_node, each=request.gpus_per_process, wanted=used,
+        _violation("jobs.gpus_over", processes=request.processes_per_node, each=request.gpus_per_process, wanted=used,
                    gpus=request.gpus_per_node, cluster=cluster.name)
     ]  # fmt: skip
 
@@ -206,24 +212,24 @@ def _node_violations(request: Request, cluster: Cluster, nodes: Sequence["NodeGr
     groups = _given(request, nodes)
     if not groups:
         queues = ", ".join(dict.fromkeys(queue for group in nodes for queue in group.queues))
-        return [_violation("queue_unknown", queue=request.queue, cluster=cluster.name, known=queues)]
+        return [_violation("jobs.queue_unknown", queue=request.queue, cluster=cluster.name, known=queues)]
     violations = []
     count = sum(group.nodes for group in groups)
     if request.nodes > count:
         violations.append(
-            _violation("nodes_over", nodes=request.nodes, queue=request.queue or "–", limit=count, unsure="")
+            _violation("jobs.nodes_over", nodes=request.nodes, queue=request.queue or "–", limit=count, unsure="")
         )
     cores = [group.cpus or group.cores for group in groups]
     used = request.processes_per_node * request.threads
     if all(cores) and used > (most := max(number or 0 for number in cores)):
         violations.append(
-            _violation("cores_over", processes=request.processes_per_node, threads=request.threads, wanted=used,
+            _violation("jobs.cores_over", processes=request.processes_per_node, threads=request.threads, wanted=used,
                        cores=most, cluster=cluster.name)
         )  # fmt: skip
     memory = [group.memory for group in groups]
     if request.memory and all(memory) and request.memory > (largest := max(size or 0 for size in memory)):
         violations.append(
-            _violation("memory_over", memory=format_size(request.memory), most=format_size(largest),
+            _violation("jobs.memory_over", memory=format_size(request.memory), most=format_size(largest),
                        cluster=cluster.name)
         )  # fmt: skip
     return violations
@@ -236,15 +242,15 @@ def _header_violations(request: Request, cluster: Cluster) -> list[Violation]:
         value, default = getattr(request, name), dialect.patterns.get(name, TOKEN)
         pattern = cluster.patterns.get(name, default)
         if value is not None and not (re.fullmatch(pattern, value) and re.fullmatch(default, value)):
-            violations.append(_violation("header_value", name=name, value=value, pattern=pattern))
+            violations.append(_violation("jobs.header_value", name=name, value=value, pattern=pattern))
     if dialect.wants_group and request.group is None:
-        violations.append(_violation("group_missing", cluster=cluster.name))
+        violations.append(_violation("jobs.group_missing", cluster=cluster.name))
     try:
         dialect.directives(header(request))
     except RequestError as error:  # the scheduler has no option for this
         violations.append(Violation(error.id.partition(".")[2], str(error)))
     if request.nodes > 1 and cluster.starter == "local":
-        key = "one_node" if dialect.this_machine else "several_nodes"
+        key = "jobs.one_node" if dialect.this_machine else "jobs.several_nodes"
         violations.append(_violation(key, cluster=cluster.name, nodes=request.nodes))
     return violations
 
@@ -258,25 +264,27 @@ def _launcher_violations(request: Request, cluster: Cluster, recipe: Recipe | No
     if request.launcher not in launchers:
         violations.append(
             _violation(
-                "launcher_cluster", launcher=request.launcher, cluster=cluster.name, offered=", ".join(launchers)
+                "jobs.launcher_cluster", launcher=request.launcher, cluster=cluster.name, offered=", ".join(launchers)
             )
         )
     fitting: list[str] = list(recipe.launchers if recipe and recipe.launchers else PLAIN_LAUNCHERS)
     if recipe is not None and request.launcher not in fitting:
         violations.append(
-            _violation("launcher_recipe", launcher=request.launcher, recipe=recipe.name, offered=", ".join(fitting))
+            _violation(
+                "jobs.launcher_recipe", launcher=request.launcher, recipe=recipe.name, offered=", ".join(fitting)
+            )
         )
     if recipe is None and missing_launchers(cluster, [request.launcher], request.environment):
-        violations.append(_violation("launcher_missing", launcher=request.launcher))
+        violations.append(_violation("jobs.launcher_missing", launcher=request.launcher))
     if request.binding not in (None, "none") and request.launcher not in BINDING_LAUNCHERS:
         offered = ", ".join(BINDING_LAUNCHERS)
         violations.append(
-            _violation("binding_launcher", binding=request.binding, launcher=request.launcher, offered=offered)
+            _violation("jobs.binding_launcher", binding=request.binding, launcher=request.launcher, offered=offered)
         )
     if request.binding not in (None, *ALL_BINDINGS):
-        violations.append(_violation("binding_unknown", binding=request.binding, offered=", ".join(ALL_BINDINGS)))
+        violations.append(_violation("jobs.binding_unknown", binding=request.binding, offered=", ".join(ALL_BINDINGS)))
     if request.launcher == "local" and request.nodes > 1:
-        violations.append(_violation("launcher_one_node", nodes=request.nodes))
+        violations.append(_violation("jobs.launcher_one_node", nodes=request.nodes))
     return violations
 
 
@@ -289,14 +297,16 @@ def _place_violations(runs: Path, request: Request, cluster: Cluster) -> list[Vi
     for folder in cluster.visible_from_nodes:
         if os.path.commonpath([real, os.path.realpath(folder)]) == os.path.realpath(folder):
             return []
-    return [_violation("not_visible", folder=real, visible=", ".join(cluster.visible_from_nodes), cluster=cluster.name)]
+    return [
+        _violation("jobs.not_visible", folder=real, visible=", ".join(cluster.visible_from_nodes), cluster=cluster.name)
+    ]
 
 
 def _data_violations(runs: Path, request: Request, cluster: Cluster) -> list[Violation]:
     names = missing(runs.parent / FOLDER, request.data)
     if not names or cluster.internet_on_nodes:
         return []
-    return [_violation("data_missing", names=", ".join(names), cluster=cluster.name, folder=runs.parent / FOLDER)]
+    return [_violation("jobs.data_missing", names=", ".join(names), cluster=cluster.name, folder=runs.parent / FOLDER)]
 
 
 def nearest(request: Request, cluster: Cluster, groups: Sequence["NodeGroup"] = ()) -> Request | None:

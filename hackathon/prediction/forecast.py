@@ -19,6 +19,39 @@ from hackathon.scaling.table import TARGET
 from hackathon.text.errors import RequestError
 from hackathon.text.messages import message
 
+_RANGE_TEXTS = {
+    "boundary": "predict.range_boundary",
+    "simulated": "predict.range_simulated",
+    "rows": "predict.range_rows",
+    "few": "predict.range_few",
+    "below": "predict.range_below",
+    "strong": "predict.range_strong",
+    "layout": "predict.range_layout",
+    "far": "predict.range_far",
+}
+
+_WARNING_TEXTS = {
+    "single-runs": "predict.warning_single_runs",
+    "batch-range": "predict.warning_batch_range",
+    "epochs-kept": "predict.warning_epochs_kept",
+    "weak-assumed": "predict.warning_weak_assumed",
+    "job-time": "predict.warning_job_time",
+    "doubted": "predict.warning_doubted",
+    "outlier": "predict.warning_outlier",
+    "inconsistent": "predict.warning_inconsistent",
+    "retrograde": "predict.warning_retrograde",
+    "super-linear": "predict.warning_super_linear",
+    "node-boundary-unknown": "predict.warning_node_boundary_unknown",
+    "one-row": "predict.warning_one_row",
+    "below": "predict.warning_below",
+    "cluster-unknown": "predict.warning_cluster_unknown",
+    "physics": "predict.warning_physics",
+    "physics-step": "predict.warning_physics_step",
+    "network-unknown": "predict.warning_network_unknown",
+    "extrapolation": "predict.warning_extrapolation",
+    "below-target": "predict.warning_below_target",
+}
+
 SCHEMA_VERSION = 1
 LARGEST = 10**9
 """Processes that are predicted at most."""
@@ -138,7 +171,7 @@ def _entry(
         "shapes": [{"name": name, "weight": weight} for name, weight in weights(look.components).items()],
         "warnings": [
             *_warnings(series, rows, size, look, knowledge),
-            *([_range_warning(unknown)] if unknown not in (None, MEASURED) else []),
+            *([_range_warning(unknown)] if unknown is not None and unknown != MEASURED else []),
             *_batch_warning(trained, knowledge.goal),
             *general,
         ],
@@ -164,8 +197,8 @@ def _not_validated(
     return next((reason for reason, holds in reasons.items() if holds), None)
 
 
-def _range_warning(reason: str | None) -> str:
-    return f"not-validated: {message(f'predict.range_{reason}')}"
+def _range_warning(reason: str) -> str:
+    return f"not-validated: {message(_RANGE_TEXTS[reason])}"
 
 
 def _training(series: Series, knowledge: Knowledge, size: int, value: ValueRange, nodes: int | None) -> Training | None:
@@ -206,7 +239,7 @@ def _own_time(series: Series) -> Price:
 
 def _general(series: Series, marks: Sequence[Flag]) -> list[str]:
     """Return the warnings for all sizes."""
-    warnings = [f"{note}: {message(f'predict.warning_{note.replace(chr(45), chr(95))}')}" for note in series.notes]
+    warnings = [f"{note}: {message(_WARNING_TEXTS[note])}" for note in series.notes]
     kinds: dict[str, list[int]] = {}
     for flag in marks:
         kinds.setdefault(flag.kind, []).append(flag.processes)
@@ -250,7 +283,7 @@ def _warnings(
 
 
 def _warning(name: str, **values: object) -> str:
-    return f"{name}: {message('predict.warning_' + name.replace('-', '_'), **values)}"
+    return f"{name}: {message(_WARNING_TEXTS[name], **values)}"
 
 
 # ---- what the well-known laws say, beside a prediction

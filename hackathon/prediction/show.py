@@ -12,6 +12,55 @@ from hackathon.text.messages import message
 from hackathon.text.printable import printable
 from hackathon.text.units import format_walltime
 
+_MODE_TEXTS = {
+    "weak": "scaling.mode_weak",
+    "strong": "scaling.mode_strong",
+}
+
+_BASIS_TEXTS = {
+    "measured": "predict.basis_measured",
+    "in_node": "predict.basis_in_node",
+    "sizes": "predict.basis_sizes",
+    "across_nodes": "predict.basis_across_nodes",
+    "history": "predict.basis_history",
+    "physics": "predict.basis_physics",
+    "baseline": "predict.basis_baseline",
+}
+
+_COLUMN_TEXTS = {
+    "processes": "predict.column_processes",
+    "value": "predict.column_value",
+    "interval": "predict.column_interval",
+    "range": "predict.column_range",
+    "efficiency": "predict.column_efficiency",
+    "seconds": "predict.column_seconds",
+    "tokens": "predict.column_tokens",
+    "basis": "predict.column_basis",
+}
+
+_FLAG_TEXTS = {
+    "slow": "predict.flag_slow",
+    "fast": "predict.flag_fast",
+    "inconsistent": "predict.flag_inconsistent",
+    "retrograde": "predict.flag_retrograde",
+    "superlinear": "predict.flag_superlinear",
+    "duplicate": "predict.flag_duplicate",
+}
+
+_LAW_TEXTS = {
+    "amdahl": "predict.law_amdahl",
+    "gustafson": "predict.law_gustafson",
+    "usl": "predict.law_usl",
+    "constant_efficiency": "predict.law_constant_efficiency",
+}
+
+_TRAINING_BASIS_TEXTS = {
+    "given": "predict.training_basis_given",
+    "measured": "predict.training_basis_measured",
+    "critical-batch": "predict.training_basis_critical_batch",
+    "range": "predict.training_basis_range",
+}
+
 MOST_SHAPES = 4
 WIDTH = 200
 EVEN = 0.35
@@ -21,7 +70,7 @@ EVEN = 0.35
 def lines(forecast: Forecast) -> list[str]:
     """Return a table of the predictions, then remarks: flags, warnings, advice, other laws."""
     series, document = forecast.series, forecast.json
-    mode = message(f"scaling.mode_{series.mode}")
+    mode = message(_MODE_TEXTS[series.mode])
     title = message(
         "predict.title", series=printable(series.name or message("predict.unnamed")), mode=mode,
         base=document["base_processes"],
@@ -50,7 +99,7 @@ def _training(forecast: Forecast) -> list[str]:
         cost = message("predict.training_tokens", tokens=number(tokens["value"], 3)) if tokens is not None else ""
         parts.append(message("predict.training_even" if even else "predict.training_between", **words) + cost)
     bases = dict.fromkeys(training["basis"] for _, training in trainings)
-    why = "; ".join(message(f"predict.training_basis_{basis.replace('-', '_')}") for basis in bases)
+    why = "; ".join(message(_TRAINING_BASIS_TEXTS[basis]) for basis in bases)
     return [message("predict.training_line", parts="; ".join(parts), basis=why)]
 
 
@@ -59,7 +108,7 @@ def _table(predictions: Iterable[Mapping[str, Any]], unit: str) -> list[str]:
     predictions = list(predictions)
     keys = ["processes", "value", "interval", "efficiency"]
     keys += [key for key in ("seconds", "tokens") if any(prediction[key] is not None for prediction in predictions)]
-    heads = [message(f"predict.column_{key}") for key in (*keys, "basis")]
+    heads = [message(_COLUMN_TEXTS[key]) for key in (*keys, "basis")]
     validated = [prediction["level"] is not None for prediction in predictions]
     if not all(validated):
         heads[2] = message("predict.column_range")
@@ -84,7 +133,7 @@ def _basis(prediction: Mapping[str, Any]) -> str:
     """Return the basis of a prediction; without known nodes the text "inside a node" is omitted."""
     unknown = any(warning.startswith("node-boundary-unknown:") for warning in prediction["warnings"])
     key = "sizes" if unknown and prediction["basis"] == IN_NODE else prediction["basis"].replace("-", "_")
-    return message(f"predict.basis_{key}")
+    return message(_BASIS_TEXTS[key])
 
 
 def _time(seconds: float | None) -> str:
@@ -96,7 +145,7 @@ def _time(seconds: float | None) -> str:
 def _notes(forecast: Forecast) -> list[str]:
     """Return the flags, and each warning once with its sizes."""
     notes = [
-        message(f"predict.flag_{flag.kind}", processes=flag.processes, size=f"{100 * flag.size:+.1f} %")
+        message(_FLAG_TEXTS[flag.kind], processes=flag.processes, size=f"{100 * flag.size:+.1f} %")
         for flag in forecast.flags
     ]
     about: dict[str, list[int]] = {}
@@ -119,7 +168,7 @@ def _advice(forecast: Forecast) -> list[str]:
     processes = predictions[last]["processes"]
     sentences = [message("predict.shapes_line", processes=processes, shapes=shapes)]
     laws = [
-        message(f"predict.law_{law}", value=number(values[last]))
+        message(_LAW_TEXTS[law], value=number(values[last]))
         for law, values in document["beside"].items()
         if values[last] is not None
     ]

@@ -62,7 +62,7 @@ class _Group:
             text = text.casefold() if column == "mode" else text
             current = getattr(self, column)
             if text and current and text != current:
-                problems.add(line.number, column, "mixed", value=_shown(text), other=_shown(current))
+                problems.add(line.number, column, "predict.mixed", value=_shown(text), other=_shown(current))
             elif text:
                 setattr(self, column, text)
 
@@ -75,7 +75,7 @@ class _Problems:
         self.found: list[str] = []
 
     def add(self, line: int, column: str, key: str, **values: object) -> None:
-        reason = message(f"predict.{key}", **values)
+        reason = message(key, **values)
         self.found.append(message("predict.in_line", file=self.name, line=line, column=column, reason=reason))
 
     def raise_any(self) -> None:
@@ -159,7 +159,7 @@ def _lines(text: str, name: str, problems: _Problems) -> Iterator[_Line]:
     for number, cells in rows:
         if len(cells) != len(columns):
             if len(cells) > len(columns):
-                problems.add(number, columns[-1], "too_many_cells", count=len(cells), columns=len(columns))
+                problems.add(number, columns[-1], "predict.too_many_cells", count=len(cells), columns=len(columns))
                 continue
             cells = [*cells, *[""] * (len(columns) - len(cells))]
         yield _Line(number, dict(zip(columns, map(_normal, cells), strict=True)))
@@ -181,7 +181,7 @@ def _numbered(reader: "Iterator[list[str]]", problems: _Problems) -> Iterator[tu
         except StopIteration:
             return
         except csv.Error:
-            problems.add(before + 1, "–", "broken_quote")
+            problems.add(before + 1, "–", "predict.broken_quote")
             return
         number, before = before + 1, reader.line_num  # type: ignore[attr-defined]
         if any(cell.strip() for cell in cells) and not cells[0].lstrip().startswith("#"):
@@ -204,9 +204,9 @@ def _measurement(line: _Line, problems: _Problems) -> MeasuredValue | None:
     value = _value(line, problems)
     mode = line.cells.get("mode", "").casefold()
     if mode and mode not in (WEAK, STRONG):
-        problems.add(line.number, "mode", "bad_mode", value=_shown(mode))
+        problems.add(line.number, "mode", "predict.bad_mode", value=_shown(mode))
     if processes and nodes and nodes > processes:
-        problems.add(line.number, "nodes", "more_nodes", nodes=nodes, processes=processes)
+        problems.add(line.number, "nodes", "predict.more_nodes", nodes=nodes, processes=processes)
     if len(problems.found) > before or processes is None or value is None:
         return None
     return MeasuredValue(processes, value, nodes, line.cells.get("repeat", ""))
@@ -228,11 +228,11 @@ def _plain_number(text: str) -> float | None:
 def _count(line: _Line, column: str, problems: _Problems) -> int | None:
     text = line.cells[column]
     if not text:
-        problems.add(line.number, column, "empty_cell")
+        problems.add(line.number, column, "predict.empty_cell")
         return None
     number = _plain_number(text)
     if number is None or not math.isfinite(number) or number != int(number) or not 1 <= number <= MOST:
-        problems.add(line.number, column, "bad_count", value=_shown(text))
+        problems.add(line.number, column, "predict.bad_count", value=_shown(text))
         return None
     return int(number)
 
@@ -241,13 +241,13 @@ def _value(line: _Line, problems: _Problems) -> float | None:
     text = line.cells["value"]
     number = _plain_number(text)
     if number is None:
-        problems.add(line.number, "value", "no_number", value=_shown(text))
+        problems.add(line.number, "value", "predict.no_number", value=_shown(text))
     elif not math.isfinite(number):
-        problems.add(line.number, "value", "not_finite", value=_shown(text))
+        problems.add(line.number, "value", "predict.not_finite", value=_shown(text))
     elif number <= 0:
-        problems.add(line.number, "value", "not_positive", value=_shown(text))
+        problems.add(line.number, "value", "predict.not_positive", value=_shown(text))
     elif not RANGE[0] < number < RANGE[1]:
-        problems.add(line.number, "value", "beyond_belief", value=_shown(text))
+        problems.add(line.number, "value", "predict.beyond_belief", value=_shown(text))
     else:
         return number
     return None

@@ -8,8 +8,16 @@ from dataclasses import dataclass, field
 from statistics import fmean
 from typing import Any
 
-from hackathon.profiling.shares import SAMPLED, RunShares, late_rank, mean_of_runs, mean_shares, rounded
+from hackathon.profiling.shares import PART_TEXTS, SAMPLED, RunShares, late_rank, mean_of_runs, mean_shares, rounded
 from hackathon.text.messages import message
+
+_ADVICE_TEXTS = {
+    "slow-loader": "shares.advice_slow_loader",
+    "host-bound": "shares.advice_host_bound",
+    "exposed-communication": "shares.advice_exposed_communication",
+    "straggler": "shares.advice_straggler",
+    "imbalance": "shares.advice_imbalance",
+}
 
 STEPS = 10
 """Steps of each rank that advice needs."""
@@ -41,7 +49,7 @@ class Advice:
         """Return the advice as in the results JSON, with texts in the current language."""
         return {
             "id": self.id, "part": self.part, "gain": rounded(self.gain), "rank": self.rank,
-            "message": self.message, "confirm": message("shares.confirm", part=message(f"shares.{self.part}")),
+            "message": self.message, "confirm": message("shares.confirm", part=message(PART_TEXTS[self.part])),
         }  # fmt: skip
 
     @property
@@ -49,8 +57,8 @@ class Advice:
         """The problem and the remedy, in the current language."""
         values = {**self.values}
         if "cause" in values:
-            values["cause"] = message(f"shares.{values['cause']}")
-        return message(f"shares.advice_{self.id.replace('-', '_')}", gain=f"{100 * self.gain:.0f} %", **values)
+            values["cause"] = message(PART_TEXTS[values["cause"]])
+        return message(_ADVICE_TEXTS[self.id], gain=f"{100 * self.gain:.0f} %", **values)
 
 
 def advice(runs: Sequence[RunShares]) -> list[Advice]:

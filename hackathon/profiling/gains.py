@@ -11,9 +11,32 @@ from typing import Any
 
 from hackathon.config.fields import Scalar
 from hackathon.profiling.advice import Advice, advice
-from hackathon.profiling.shares import RunShares, StepShares, rounded
+from hackathon.profiling.shares import PART_TEXTS, RunShares, StepShares, rounded
 from hackathon.profiling.switches import LINES, SWITCHES, Switch, acts, names_of, value_for
 from hackathon.text.messages import message
+
+_NAME_TEXTS = {
+    "slow-loader": "gains.name_slow_loader",
+    "host-bound": "gains.name_host_bound",
+    "exposed-communication": "gains.name_exposed_communication",
+    "straggler": "gains.name_straggler",
+    "imbalance": "gains.name_imbalance",
+    "measured-option": "gains.name_measured_option",
+    "poor-scaling": "gains.name_poor_scaling",
+}
+
+_ADVICE_TEXTS = {
+    "measured_option": "gains.advice_measured_option",
+    "poor_scaling": "gains.advice_poor_scaling",
+}
+
+_BASIS_TEXTS = {
+    "share": "gains.basis_share",
+    "part": "gains.basis_part",
+    "network": "gains.basis_network",
+    "speedup": "gains.basis_speedup",
+    "scaling": "gains.basis_scaling",
+}
 
 TUNED, SCALING = "measured-option", "poor-scaling"
 """Ids of advice without a share: an option in a speedup table; a study that scales badly."""
@@ -54,7 +77,7 @@ class Expected:
         """Return it as JSON values, texts in the current language."""
         return {
             "gain": rounded(self.gain), "bound": self.bound, "low": rounded(self.low), "high": rounded(self.high),
-            "basis": self.basis, "text": self.text, "why": message(f"gains.basis_{self.basis}", **self.values),
+            "basis": self.basis, "text": self.text, "why": message(_BASIS_TEXTS[self.basis], **self.values),
         }  # fmt: skip
 
 
@@ -121,7 +144,7 @@ class Attempt:
         if self.advice is not None:
             return self.advice.message
         key = self.id.replace("-", "_")
-        return message(f"gains.advice_{key}", settings=settings_words(self.settings), **self.expected.values)
+        return message(_ADVICE_TEXTS[key], settings=settings_words(self.settings), **self.expected.values)
 
     @property
     def environment(self) -> dict[str, str]:
@@ -135,7 +158,7 @@ class Attempt:
         """The measurement that shows whether it helps."""
         if not self.part:
             return message("gains.confirm_speed")
-        return message("shares.confirm", part=message(f"shares.{self.part}"))
+        return message("shares.confirm", part=message(PART_TEXTS[self.part]))
 
     def to_json(self) -> dict[str, Any]:
         """Return it as JSON values, texts in the current language."""
@@ -198,7 +221,7 @@ def settings_words(settings: Mapping[str, Scalar]) -> str:
 
 def name_of(identifier: str, settings: Mapping[str, Scalar]) -> str:
     """Return a short name for a piece of advice."""
-    return message(f"gains.name_{identifier.replace('-', '_')}", settings=settings_words(settings))
+    return message(_NAME_TEXTS[identifier], settings=settings_words(settings))
 
 
 def _of_advice(advice: Advice, evidence: GainEvidence) -> list[Attempt]:
@@ -256,7 +279,7 @@ def _gain(advice: Advice, switch: Switch, evidence: GainEvidence) -> Expected:
 
 
 def _words(advice: Advice, saves: float) -> dict[str, str]:
-    return {"part": message(f"shares.{advice.part}"), "share": percent(advice.gain), "saves": percent(saves)}
+    return {"part": message(PART_TEXTS[advice.part]), "share": percent(advice.gain), "saves": percent(saves)}
 
 
 def _is_set(settings: Mapping[str, Scalar], evidence: GainEvidence) -> bool:

@@ -15,9 +15,32 @@ from hackathon.profiling.gains import (
     percent,
     settings_words,
 )
-from hackathon.profiling.shares import RunShares, mean_of_runs, rounded
+from hackathon.profiling.shares import PART_TEXTS, RunShares, mean_of_runs, rounded
 from hackathon.profiling.switches import names_of
 from hackathon.text.messages import message
+
+_CHANGED_TEXTS = {
+    "others": "gains.changed_others",
+    "nothing": "gains.changed_nothing",
+    "program": "gains.changed_program",
+}
+
+_VERDICT_TEXTS = {
+    "came-true": "gains.verdict_came_true",
+    "not": "gains.verdict_not",
+    "noise": "gains.verdict_noise",
+    "unknown": "gains.verdict_unknown",
+    "untried": "gains.verdict_untried",
+}
+
+_REASON_TEXTS = {
+    "faster": "gains.reason_faster",
+    "slower": "gains.reason_slower",
+    "share": "gains.reason_share",
+    "noise": "gains.reason_noise",
+    "once": "gains.reason_once",
+    "unmeasured": "gains.reason_unmeasured",
+}
 
 CHANGED = 0.03
 """Share of a step by which a part must fall to count as fallen: the accuracy of its measurement."""
@@ -103,7 +126,7 @@ class AdviceOutcome:
     @property
     def verdict_text(self) -> str:
         """The verdict as a short text."""
-        return message(f"gains.verdict_{self.verdict.replace('-', '_')}")
+        return message(_VERDICT_TEXTS[self.verdict])
 
     @property
     def measured_text(self) -> str:
@@ -129,7 +152,7 @@ class AdviceOutcome:
             "gains.outcome", name=self.name, verdict=self.verdict_text, expected=self.expected.text,
             measured=self.measured_text,
         )  # fmt: skip
-        more = [message(f"gains.reason_{self.reason}", part=message(f"shares.{self.part}") if self.part else "")]
+        more = [message(_REASON_TEXTS[self.reason], part=message(PART_TEXTS[self.part]) if self.part else "")]
         if self.changed:
             more.append(message("gains.changed", what=self.changed_text))
         elif self.others:
@@ -145,7 +168,7 @@ class AdviceOutcome:
 def _change(change: Change) -> str:
     if change.parameter:
         return f"{change.name} {change.before} → {change.after}"
-    return message(f"gains.changed_{change.name}")
+    return message(_CHANGED_TEXTS[change.name])
 
 
 def outcomes(

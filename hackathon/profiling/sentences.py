@@ -3,8 +3,19 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hackathon.profiling.shares import MEASURED, NOTICED, PARTS, SAMPLED
+from hackathon.profiling.shares import MEASURED, NOTICED, PART_TEXTS, PARTS, SAMPLED
 from hackathon.text.messages import message
+
+_WHY_TEXTS = {
+    "unmarked": "shares.why_unmarked",
+    "in-compute": "shares.why_in_compute",
+    "old-runtime": "shares.why_old_runtime",
+    "missing-ranks": "shares.why_missing_ranks",
+    "unmatched": "shares.why_unmatched",
+    "unseen": "shares.why_unseen",
+    "on-device": "shares.why_on_device",
+    "few-samples": "shares.why_few_samples",
+}
 
 CHANGED = 3
 """Percentage points from which a part's share counts as changed: the accuracy of its measurement."""
@@ -105,14 +116,14 @@ def unknown(shares: Mapping[str, Any]) -> str:
             by_reason.setdefault(reasons[part], []).append(part_name(part))
     between = message("shares.between")
     return between.join(
-        message("shares.why", names=between.join(names), why=message(f"shares.why_{reason.replace('-', '_')}"))
+        message("shares.why", names=between.join(names), why=message(_WHY_TEXTS[reason]))
         for reason, names in by_reason.items()
     )
 
 
 def part_name(part: str) -> str:
     """Return the display name of one of PARTS."""
-    return message(f"shares.{part}")
+    return message(PART_TEXTS[part])
 
 
 def duration(seconds: float) -> str:

@@ -11,7 +11,15 @@ from functools import cached_property
 from statistics import fmean
 from typing import Any
 
-PARTS = ("data", "host", "compute", "communication", "waiting", "other")
+PART_TEXTS = {
+    "data": "shares.data",
+    "host": "shares.host",
+    "compute": "shares.compute",
+    "communication": "shares.communication",
+    "waiting": "shares.waiting",
+    "other": "shares.other",
+}
+PARTS = tuple(PART_TEXTS)
 ALL = -1
 """The `rank` of a mean over ranks."""
 NOTICED = 0.02

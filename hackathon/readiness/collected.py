@@ -29,6 +29,37 @@ from hackathon.text.told import Told
 if TYPE_CHECKING:
     from hackathon.config.event import Event, Team
 
+_WORD_TEXTS = {
+    "confirmed": "ready.word_confirmed",
+    "told": "ready.word_told",
+    "unknown": "ready.word_unknown",
+    "no": "ready.word_no",
+    "refuted": "ready.word_refuted",
+    "nobody": "ready.word_nobody",
+}
+
+_ITEM_TEXTS = {
+    "account": "ready.item_account",
+    "environment": "ready.item_environment",
+    "data": "ready.item_data",
+    "job": "ready.item_job",
+    "check": "ready.item_check",
+    "baseline": "ready.item_baseline",
+    "tutors": "ready.item_tutors",
+}
+
+_HEAD_TEXTS = {
+    "team": "ready.head_team",
+    "account": "ready.head_account",
+    "environment": "ready.head_environment",
+    "data": "ready.head_data",
+    "job": "ready.head_job",
+    "check": "ready.head_check",
+    "baseline": "ready.head_baseline",
+    "tutors": "ready.head_tutors",
+    "posted": "ready.head_posted",
+}
+
 NOBODY = "nobody"
 STATES = (CONFIRMED, TOLD, UNKNOWN, NO, REFUTED, NOBODY)
 """States of a point, the best first: verified; claimed, but not visible from here; not checkable; not done.
@@ -160,7 +191,7 @@ def table(teams: Mapping[str, TeamReadiness], *, words: bool = False) -> tuple[l
     """
     head = [
         message("ready.head_team"),
-        *(message(f"ready.head_{name}") for name in NAMES),
+        *(message(_HEAD_TEXTS[name]) for name in NAMES),
         message("ready.head_posted"),
     ]
     rows = []
@@ -173,12 +204,12 @@ def table(teams: Mapping[str, TeamReadiness], *, words: bool = False) -> tuple[l
 
 
 def _mark(point: ChecklistPoint, words: bool) -> str:
-    return message(f"ready.word_{point.state}") if words else MARKS[point.state]
+    return message(_WORD_TEXTS[point.state]) if words else MARKS[point.state]
 
 
 def legend(*, words: bool = False) -> str:
     """Return one line that explains the marks."""
-    return "" if words else ", ".join(f"{MARKS[state]} {message(f'ready.word_{state}')}" for state in STATES)
+    return "" if words else ", ".join(f"{MARKS[state]} {message(_WORD_TEXTS[state])}" for state in STATES)
 
 
 def lacking(teams: Mapping[str, TeamReadiness]) -> Iterator[tuple[str, str]]:
@@ -190,14 +221,14 @@ def lacking(teams: Mapping[str, TeamReadiness]) -> Iterator[tuple[str, str]]:
         for name, point in readiness.points.items():
             if point.state in DONE or point.state == REFUTED:
                 continue
-            label = message(f"ready.item_{name}")
+            label = message(_ITEM_TEXTS[name])
             author = f" ({point.user})" if point.user else ""
             yield (
                 readiness.team,
-                clean_line(f"{label}: {message(f'ready.word_{point.state}')}{author} {point.evidence}"),
+                clean_line(f"{label}: {message(_WORD_TEXTS[point.state])}{author} {point.evidence}"),
             )
         for point in readiness.refuted:
-            label = message(f"ready.item_{point.name}")
+            label = message(_ITEM_TEXTS[point.name])
             yield (
                 readiness.team,
                 clean_line(message("ready.lacking_refuted", what=label, user=point.user, why=point.why)),

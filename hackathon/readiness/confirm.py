@@ -26,6 +26,35 @@ from hackathon.text.messages import message
 if TYPE_CHECKING:
     from hackathon.config.event import Team
 
+_WHY_TEXTS = {
+    "no_account": "ready.why_no_account",
+    "no_group": "ready.why_no_group",
+    "other_group": "ready.why_other_group",
+    "only_told": "ready.why_only_told",
+    "silent": "ready.why_silent",
+    "not_imported": "ready.why_not_imported",
+    "not_seen": "ready.why_not_seen",
+    "slow": "ready.why_slow",
+    "not_passed": "ready.why_not_passed",
+    "no_rate": "ready.why_no_rate",
+    "other_value": "ready.why_other_value",
+    "no_folder": "ready.why_no_folder",
+    "no_run_named": "ready.why_no_run_named",
+    "gone": "ready.why_gone",
+    "unreadable": "ready.why_unreadable",
+    "other_owner": "ready.why_other_owner",
+    "strange": "ready.why_strange",
+    "large": "ready.why_large",
+    "copied": "ready.why_copied",
+    "open": "ready.why_open",
+    "not_succeeded": "ready.why_not_succeeded",
+    "future": "ready.why_future",
+    "no_probe": "ready.why_no_probe",
+    "no_training": "ready.why_no_training",
+    "tutor_unknown": "ready.why_tutor_unknown",
+    "closed": "ready.why_closed",
+}
+
 CONFIRMED, TOLD, REFUTED, NO, UNKNOWN = "confirmed", "told", "refuted", "no", "unknown"
 MOST_LOGS = 256 << 20
 """Bytes of one run's logs and metrics that are read."""
@@ -39,7 +68,7 @@ class Unconfirmed(Exception):
 
     def __init__(self, state: str, key: str, **values: object) -> None:
         self.state = state
-        self.text = clean_line(message(f"ready.why_{key}", **values))
+        self.text = clean_line(message(_WHY_TEXTS[key], **values))
         super().__init__(self.text)
 
 

@@ -77,13 +77,13 @@ def correct(situation: Situation) -> ChecklistItem:
         except HackathonError:
             continue
         if check is not None and check.passed:
-            key = "check_is" if check.rule else "check_read"
+            key = "ready.check_is" if check.rule else "ready.check_read"
             return ChecklistItem("check", True, _check_told(key, run, check), facts=_check_facts(run, check))
         failed = failed or ((run, check) if check is not None else None)
     if failed is not None:
         run, check = failed
         look = f"hackathon logs {shlex.quote(run.id[-8:])}"
-        return ChecklistItem("check", False, _check_told("check_bad", run, check), look, _check_facts(run, check))
+        return ChecklistItem("check", False, _check_told("ready.check_bad", run, check), look, _check_facts(run, check))
     if any_run is not None:
         silent = tell("ready.check_silent", run=any_run.id)
         return ChecklistItem("check", False, (silent,), message("ready.check_silent_do"))
@@ -153,7 +153,7 @@ def _trains(record: RunRecord) -> bool:
 
 
 def _check_told(key: str, run: RunDirectory, check: CheckResult) -> tuple[Told]:
-    return (tell(f"ready.{key}", run=run.id, metric=check.metric, value=number(check.value), rule=check.rule),)
+    return (tell(key, run=run.id, metric=check.metric, value=number(check.value), rule=check.rule),)
 
 
 def _check_facts(run: RunDirectory, check: CheckResult) -> dict[str, str | float | bool]:

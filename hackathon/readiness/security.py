@@ -38,15 +38,15 @@ def examine(runs: Path, event: "tuple[Path, Event] | None" = None) -> list[Docto
     home = _home()
     findings = [_umask()]
     if home is not None:
-        findings += _folder(home, "home")
+        findings += _folder(home, "security.home")
         findings += [_secrets(home)]
     for folder in (user_config(), user_cache()):
-        findings += _folder(folder, "folder")
+        findings += _folder(folder, "security.folder")
     findings += _node_folders()
     team = _team_folders(event)
     project = runs.parent
     if _is_own(project) and (runs.is_dir() or (project / "project.yaml").is_file()):
-        findings += _folder(project, "project", shared=_within(project, team))
+        findings += _folder(project, "security.project", level=WARNING, shared=_within(project, team))
     findings += _runs(runs, shared=_within(project, team))
     if event is not None:
         findings += _event(*event)
@@ -55,7 +55,7 @@ def examine(runs: Path, event: "tuple[Path, Event] | None" = None) -> list[Docto
 
 
 def _finding(about: str, level: str, key: str, remedy: str = "", **values: object) -> DoctorFinding:
-    return DoctorFinding(message(f"security.{about}"), level, message(f"security.{key}", **values), remedy)
+    return DoctorFinding(message(about), level, message(key, **values), remedy)
 
 
 def _home() -> Path | None:
@@ -83,26 +83,31 @@ def _umask() -> DoctorFinding:
         mask = int(next(line for line in lines if line.startswith("Umask:")).split()[1], 8)
         octal = f"{mask:03o}"
     if not mask & stat.S_IWOTH:
-        return _finding("umask", BAD, "umask_open", "umask 022", mask=octal)
+        return _finding("security.umask", BAD, "security.umask_open", "umask 022", mask=octal)
     if not mask & stat.S_IWGRP and not is_private_group(os.getgid(), {os.geteuid()}):
         group = group_names([os.getgid()])[0]
-        return _finding("umask", WARNING, "umask_group", "umask 022", mask=octal, group=group)
-    return _finding("umask", GOOD, "umask_good", mask=octal)
+        return _finding("security.umask", WARNING, "security.umask_group", "umask 022", mask=octal, group=group)
+    return _finding("security.umask", GOOD, "security.umask_good", mask=octal)
 
 
-def _folder(path: Path, about: str, *, shared: bool = False) -> Iterator[DoctorFinding]:
-    """Yield who can change a folder; nothing for a folder that is missing or cannot be checked."""
+def _folder(path: Path, about: str, *, level: str = BAD, shared: bool = False) -> Iterator[DoctorFinding]:
+    """Yield who can change a folder; nothing for a folder that is missing or cannot be checked.
+
+    `level`: for a folder that some can change, and not everybody.
+    """
     try:
         writers = can_change(path)
     except OSError:
         return
     if not writers:
-        yield _finding(about, GOOD, "only_you", path=path)
+        yield _finding(about, GOOD, "security.only_you", path=path)
     elif shared and not writers.everybody:
-        yield _finding(about, GOOD, "team_changes", path=path, who=_words(writers))
+        yield _finding(about, GOOD, "security.team_changes", path=path, who=_words(writers))
     else:
-        level = BAD if writers.everybody or about != "project" else WARNING
-        yield _finding(about, level, "change", _closing(writers), path=path, who=_words(writers), place=writers.place)
+        grave = BAD if writers.everybody else level
+        yield _finding(
+            about, grave, "security.change", _closing(writers), path=path, who=_words(writers), place=writers.place
+        )
 
 
 def _closing(writers: Others) -> str:
@@ -122,10 +127,16 @@ def _secrets(home: Path) -> DoctorFinding:
         except OSError:
             continue
         if readers:
-            return _finding("secrets", BAD, "secret_open", f"chmod 600 {shlex.quote(str(path))}", path=path,
-                            who=_words(readers))  # fmt: skip
+            return _finding(
+                "security.secrets",
+                BAD,
+                "security.secret_open",
+                f"chmod 600 {shlex.quote(str(path))}",
+                path=path,
+                who=_words(readers),
+            )
         closed += 1
-    return _finding("secrets", GOOD, "secrets_closed", count=closed)
+    return _finding("security.secrets", GOOD, "security.secrets_closed", count=closed)
 
 
 def _node_folders() -> Iterator[DoctorFinding]:
@@ -138,13 +149,19 @@ def _node_folders() -> Iterator[DoctorFinding]:
         except OSError:
             continue
         if status.st_uid != user or not stat.S_ISDIR(status.st_mode):
-            yield _finding("node", BAD, "node_foreign", message("security.node_foreign_remedy"), path=path,
-                           user=account_name(status.st_uid))  # fmt: skip
+            yield _finding(
+                "security.node",
+                BAD,
+                "security.node_foreign",
+                message("security.node_foreign_remedy"),
+                path=path,
+                user=account_name(status.st_uid),
+            )
         elif open_to_others(status):
-            yield _finding("node", BAD, "node_open", f"chmod 700 {shlex.quote(str(path))}", path=path,
+            yield _finding("security.node", BAD, "security.node_open", f"chmod 700 {shlex.quote(str(path))}", path=path,
                            mode=f"{stat.S_IMODE(status.st_mode):04o}")  # fmt: skip
         else:
-            yield _finding("node", GOOD, "only_you", path=path)
+            yield _finding("security.node", GOOD, "security.only_you", path=path)
 
 
 def _runs(runs: Path, *, shared: bool) -> Iterator[DoctorFinding]:
@@ -159,26 +176,43 @@ def _runs(runs: Path, *, shared: bool) -> Iterator[DoctorFinding]:
         return
     if writers and not (shared and not writers.everybody):
         level = BAD if writers.everybody else WARNING
-        yield _finding("runs", level, "change", _closing(writers), path=runs, who=_words(writers), place=writers.place)
+        yield _finding(
+            "security.runs",
+            level,
+            "security.change",
+            _closing(writers),
+            path=runs,
+            who=_words(writers),
+            place=writers.place,
+        )
     own = [runs / name for name in names if _is_own(runs / name)]
     wrong = [
         (path, accounts) for path in own if (accounts := _changers_within(path)) and accounts.place != writers.place
     ]
     if wrong:
         path, accounts = wrong[0]
-        yield _finding("runs", BAD, "runs_open", f"chmod -R go-w {shlex.quote(str(runs))}", count=len(wrong),
-                       path=accounts.place or path, who=_words(accounts))  # fmt: skip
+        yield _finding(
+            "security.runs",
+            BAD,
+            "security.runs_open",
+            f"chmod -R go-w {shlex.quote(str(runs))}",
+            count=len(wrong),
+            path=accounts.place or path,
+            who=_words(accounts),
+        )
     secret = [path for run in own for path in sorted(run.glob("env/job-*.sh"))]
     for path in secret:
         with suppress(OSError):
             if accounts := can_read(path):
                 command = f"chmod 600 {shlex.quote(str(path.parent))}/job-*.sh"
-                yield _finding("secrets", BAD, "secret_open", command, path=path, who=_words(accounts))
+                yield _finding(
+                    "security.secrets", BAD, "security.secret_open", command, path=path, who=_words(accounts)
+                )
                 break
     if not wrong:
-        yield _finding("runs", GOOD, "runs_good", count=len(own), path=runs)
+        yield _finding("security.runs", GOOD, "security.runs_good", count=len(own), path=runs)
     if reading:
-        yield _finding("runs", GOOD, "runs_read", path=runs, who=_words(reading))
+        yield _finding("security.runs", GOOD, "security.runs_read", path=runs, who=_words(reading))
 
 
 def _is_own(path: Path) -> bool:
@@ -230,13 +264,19 @@ def _event(folder: Path, event: "Event") -> Iterator[DoctorFinding]:
                 yield DoctorFinding(message("security.board"), BAD, message(identifier, **values),
                                     message("security.board_remedy"))  # fmt: skip
             if not board.problems:
-                yield _finding("board", GOOD, "board_good", path=path)
+                yield _finding("security.board", GOOD, "security.board_good", path=path)
     surveys = folder / "surveys"
     if _is_own(surveys):
         status = surveys.lstat()
         if open_to_others(status):
-            yield _finding("surveys", BAD, "surveys_open", f"chmod 700 {shlex.quote(str(surveys))}", path=surveys,
-                           mode=f"{stat.S_IMODE(status.st_mode):04o}")  # fmt: skip
+            yield _finding(
+                "security.surveys",
+                BAD,
+                "security.surveys_open",
+                f"chmod 700 {shlex.quote(str(surveys))}",
+                path=surveys,
+                mode=f"{stat.S_IMODE(status.st_mode):04o}",
+            )
 
 
 def _search_paths() -> Iterator[DoctorFinding]:
@@ -246,14 +286,27 @@ def _search_paths() -> Iterator[DoctorFinding]:
         for text in dict.fromkeys(os.environ.get(variable, "").split(os.pathsep) if os.environ.get(variable) else ()):
             if not text.startswith("/"):
                 good = False
-                yield _finding("search", WARNING, "search_relative", message("security.search_remedy"),
-                               variable=variable, text=text or '""')  # fmt: skip
+                yield _finding(
+                    "security.search",
+                    WARNING,
+                    "security.search_relative",
+                    message("security.search_remedy"),
+                    variable=variable,
+                    text=text or '""',
+                )
                 continue
             with suppress(OSError):
                 writers = can_change(Path(text))
                 if writers.everybody:
                     good = False
-                    yield _finding("search", BAD, "search_open", message("security.search_remedy"), variable=variable,
-                                   path=text, place=writers.place)  # fmt: skip
+                    yield _finding(
+                        "security.search",
+                        BAD,
+                        "security.search_open",
+                        message("security.search_remedy"),
+                        variable=variable,
+                        path=text,
+                        place=writers.place,
+                    )
     if good:
-        yield _finding("search", GOOD, "search_good")
+        yield _finding("security.search", GOOD, "security.search_good")

@@ -11,6 +11,14 @@ from hackathon.scaling.doubts import FALSE, SEVERITIES, Doubt
 from hackathon.text.messages import message
 from hackathon.text.units import format_size
 
+_TEXTS = {
+    "silent": ("rehearsal.silent", "rehearsal.silent_advice"),
+    "no-throughput": ("rehearsal.no_throughput", "rehearsal.no_throughput_advice"),
+    "unsure-metric": ("rehearsal.unsure_metric", "rehearsal.unsure_metric_advice"),
+    "written-inside": ("rehearsal.written_inside", "rehearsal.written_inside_advice"),
+}
+"""Rule → what is wrong, what to do."""
+
 _PLACE = re.compile(r"(.+):(\d+)\Z")
 
 
@@ -125,11 +133,11 @@ def _unsure(rehearsal: Understood, metric: ToldMetric) -> RehearsalFinding:
 
 
 def _finding(rehearsal: Understood, rule: str, severity: str, **values: object) -> RehearsalFinding:
-    key = rule.replace("-", "_")
+    text, advice = _TEXTS[rule]
     return RehearsalFinding(
         f"runs/{rehearsal.run.id}/logs/rank-0.log" if rule in ("silent", "no-throughput") else "",
         0, rule, severity,
-        message(f"rehearsal.{key}", processes=rehearsal.processes, **values),
-        message(f"rehearsal.{key}_advice", run=rehearsal.run.id[-8:], **values),
+        message(text, processes=rehearsal.processes, **values),
+        message(advice, run=rehearsal.run.id[-8:], **values),
         rehearsal.processes,
     )  # fmt: skip

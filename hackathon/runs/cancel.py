@@ -14,6 +14,13 @@ from hackathon.schedulers.base import HELD, QUEUED, RUNNING, JobState, Scheduler
 from hackathon.text.errors import RequestError, UnavailableError
 from hackathon.text.printable import printable
 
+_CANCEL_TEXTS = {
+    "other_owner": "runs.cancel_other_owner",
+    "other_run": "runs.cancel_other_run",
+    "renamed": "runs.cancel_renamed",
+    "untold": "runs.cancel_untold",
+}
+
 NOT_SURE = frozenset({"runs.cancel_untold", "runs.cancel_renamed"})
 """Errors of `cancel` after which the user can confirm that the job is the right one."""
 
@@ -88,6 +95,6 @@ def _require_own(run: RunDirectory, job_id: str, job: JobState | None, *, sure: 
     if job is not None:
         values |= {"name": printable(job.name), "user": job_owner.shown_owner(job)}
     if whose in job_owner.FOREIGN:
-        raise RequestError(f"runs.cancel_{whose}", **values)
+        raise RequestError(_CANCEL_TEXTS[whose], **values)
     if whose != job_owner.OWN and not sure:
-        raise RequestError(f"runs.cancel_{whose}", **values)
+        raise RequestError(_CANCEL_TEXTS[whose], **values)

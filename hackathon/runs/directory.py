@@ -21,6 +21,21 @@ if TYPE_CHECKING:
     from hackathon.config.fields import Scalar
     from hackathon.jobs.request import Request
 
+_RUNS_UNKNOWN_TEXTS = {
+    "run": "runs.run_unknown",
+    "study": "runs.study_unknown",
+}
+
+_RUNS_AMBIGUOUS_TEXTS = {
+    "run": "runs.run_ambiguous",
+    "study": "runs.study_ambiguous",
+}
+
+_RUNS_UNKNOWN_NEAR_TEXTS = {
+    "run": "runs.run_unknown_near",
+    "study": "runs.study_unknown_near",
+}
+
 PARTIAL = ".partial-"
 """Prefix of the hidden name of an incomplete run directory."""
 REMOVED = ".removed"
@@ -332,11 +347,11 @@ def pick(text: str, names: Sequence[str], kind: str, folder: Path) -> str:
     if len(matches) == 1:
         return matches[0]
     if matches:
-        raise RequestError(f"runs.{kind}_ambiguous", text=text, count=len(matches), names=_shown(matches))
+        raise RequestError(_RUNS_AMBIGUOUS_TEXTS[kind], text=text, count=len(matches), names=_shown(matches))
     near = [name for name in names if text and text in name][:3] or _near(text, names)
     if near:
-        raise RequestError(f"runs.{kind}_unknown_near", text=text, names=_shown(near))
-    raise RequestError(f"runs.{kind}_unknown", text=text, folder=folder)
+        raise RequestError(_RUNS_UNKNOWN_NEAR_TEXTS[kind], text=text, names=_shown(near))
+    raise RequestError(_RUNS_UNKNOWN_TEXTS[kind], text=text, folder=folder)
 
 
 def _shown(names: Sequence[str]) -> str:

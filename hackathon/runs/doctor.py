@@ -60,16 +60,16 @@ def examine(cluster: "Cluster", runs: Path) -> list[DoctorFinding]:
 
 def _finding(about: str, level: str, key: str, remedy: str = "", **values: object) -> DoctorFinding:
     return DoctorFinding(
-        message(f"runs.doctor_{about}"),
+        message(about),
         level,
-        message(f"runs.doctor_{key}", **values),
-        message(f"runs.doctor_{remedy}", **values) if remedy else "",
+        message(key, **values),
+        message(remedy, **values) if remedy else "",
     )
 
 
 def _python() -> DoctorFinding:
     values = {"version": platform.python_version(), "path": sys.executable, "toolkit": hackathon.__version__}
-    return _finding("python", GOOD, "python_is", **values)
+    return _finding("runs.doctor_python", GOOD, "runs.doctor_python_is", **values)
 
 
 def _scheduler(cluster: "Cluster") -> DoctorFinding:
@@ -84,8 +84,20 @@ def _scheduler(cluster: "Cluster") -> DoctorFinding:
     missing = [name for name in cluster.queues if name not in names]
     if missing:
         values = {"missing": ", ".join(missing), "there": ", ".join(names) or "–", "cluster": cluster.name}
-        return _finding("scheduler", WARNING, "queues_missing", remedy="queues_missing_remedy", **values)
-    return _finding("scheduler", GOOD, "scheduler_is", scheduler=cluster.scheduler, there=", ".join(names) or "–")
+        return _finding(
+            "runs.doctor_scheduler",
+            WARNING,
+            "runs.doctor_queues_missing",
+            remedy="runs.doctor_queues_missing_remedy",
+            **values,
+        )
+    return _finding(
+        "runs.doctor_scheduler",
+        GOOD,
+        "runs.doctor_scheduler_is",
+        scheduler=cluster.scheduler,
+        there=", ".join(names) or "–",
+    )
 
 
 def _modules(cluster: "Cluster") -> Iterator[DoctorFinding]:
@@ -99,14 +111,20 @@ def _modules(cluster: "Cluster") -> Iterator[DoctorFinding]:
         )
         text = (answer.stdout + answer.stderr).decode("utf-8", "replace")
     except (OSError, subprocess.TimeoutExpired) as error:
-        yield _finding("environment", BAD, "environment_failed", what=error)
+        yield _finding("runs.doctor_environment", BAD, "runs.doctor_environment_failed", what=error)
         return
     bad = [line for line in text.splitlines() if "HK_FAILED" in line or "ERROR" in line or "Unable to locate" in line]
     if bad:
-        yield _finding("environment", BAD, "environment_failed", remedy="environment_remedy", what=bad[0].strip()[:200],
-                       cluster=cluster.name)  # fmt: skip
+        yield _finding(
+            "runs.doctor_environment",
+            BAD,
+            "runs.doctor_environment_failed",
+            remedy="runs.doctor_environment_remedy",
+            what=bad[0].strip()[:200],
+            cluster=cluster.name,
+        )
     else:
-        yield _finding("environment", GOOD, "environment_is", count=len(cluster.environment))
+        yield _finding("runs.doctor_environment", GOOD, "runs.doctor_environment_is", count=len(cluster.environment))
 
 
 def _quoted(text: str) -> str:
@@ -126,22 +144,41 @@ def _folder(cluster: "Cluster", runs: Path) -> Iterator[DoctorFinding]:
         probe.unlink()
     except OSError as error:
         yield _finding(
-            "folder", BAD, "folder_bad", remedy="folder_remedy", folder=existing, what=error.strerror or error
+            "runs.doctor_folder",
+            BAD,
+            "runs.doctor_folder_bad",
+            remedy="runs.doctor_folder_remedy",
+            folder=existing,
+            what=error.strerror or error,
         )
         return
-    yield _finding("folder", GOOD, "folder_is", folder=existing)
+    yield _finding("runs.doctor_folder", GOOD, "runs.doctor_folder_is", folder=existing)
     visible = [os.path.realpath(folder) for folder in cluster.visible_from_nodes]
     real = os.path.realpath(existing)
     if visible and not any(os.path.commonpath([real, folder]) == folder for folder in visible):
-        yield _finding("folder", BAD, "not_visible", remedy="not_visible_remedy", folder=real,
-                       seen=", ".join(cluster.visible_from_nodes))  # fmt: skip
+        yield _finding(
+            "runs.doctor_folder",
+            BAD,
+            "runs.doctor_not_visible",
+            remedy="runs.doctor_not_visible_remedy",
+            folder=real,
+            seen=", ".join(cluster.visible_from_nodes),
+        )
     if abs(skew) > SKEW:
-        yield _finding("clock", WARNING, "clock_off", remedy="clock_remedy", seconds=f"{skew:+.0f}")
+        yield _finding(
+            "runs.doctor_clock",
+            WARNING,
+            "runs.doctor_clock_off",
+            remedy="runs.doctor_clock_remedy",
+            seconds=f"{skew:+.0f}",
+        )
     else:
-        yield _finding("clock", GOOD, "clock_is", seconds=f"{skew:+.1f}")
+        yield _finding("runs.doctor_clock", GOOD, "runs.doctor_clock_is", seconds=f"{skew:+.1f}")
     usage = shutil.disk_usage(existing)
     level = GOOD if usage.free > LITTLE_SPACE else WARNING
-    yield _finding("space", level, "space_is", free=format_size(usage.free), total=format_size(usage.total))
+    yield _finding(
+        "runs.doctor_space", level, "runs.doctor_space_is", free=format_size(usage.free), total=format_size(usage.total)
+    )
 
 
 def _quota(runs: Path) -> Iterator[DoctorFinding]:
@@ -168,17 +205,22 @@ def _gpu(cluster: "Cluster") -> Iterator[DoctorFinding]:
     if shutil.which("nvidia-smi") is None:
         if gpus not in (0, "auto"):
             level = WARNING if known_dialect(cluster).this_machine else GOOD
-            yield _finding("gpu", level, "gpu_none_here", gpus=gpus)
+            yield _finding("runs.doctor_gpu", level, "runs.doctor_gpu_none_here", gpus=gpus)
         return
     argv = ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]
     try:
         answer = subprocess.run(argv, capture_output=True, timeout=30, stdin=subprocess.DEVNULL, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
-        yield _finding("gpu", BAD, "gpu_bad", what=error)
+        yield _finding("runs.doctor_gpu", BAD, "runs.doctor_gpu_bad", what=error)
         return
     lines = answer.stdout.decode("utf-8", "replace").split("\n")
     if answer.returncode:
-        yield _finding("gpu", BAD, "gpu_bad", what=(answer.stderr.decode("utf-8", "replace") or lines[0]).strip()[:200])
+        yield _finding(
+            "runs.doctor_gpu",
+            BAD,
+            "runs.doctor_gpu_bad",
+            what=(answer.stderr.decode("utf-8", "replace") or lines[0]).strip()[:200],
+        )
     else:
         yield DoctorFinding(message("runs.doctor_gpu"), GOOD, "; ".join(line for line in lines if line))
 
@@ -192,9 +234,17 @@ def _programs(cluster: "Cluster") -> Iterator[DoctorFinding]:
         programs.append(starters[cluster.starter])
     missing = [name for name in dict.fromkeys(programs) if shutil.which(name) is None]
     if missing:
-        yield _finding("programs", WARNING, "programs_missing", remedy="programs_remedy", missing=", ".join(missing))
+        yield _finding(
+            "runs.doctor_programs",
+            WARNING,
+            "runs.doctor_programs_missing",
+            remedy="runs.doctor_programs_remedy",
+            missing=", ".join(missing),
+        )
     elif programs:
-        yield _finding("programs", GOOD, "programs_are", there=", ".join(dict.fromkeys(programs)))
+        yield _finding(
+            "runs.doctor_programs", GOOD, "runs.doctor_programs_are", there=", ".join(dict.fromkeys(programs))
+        )
 
 
 def start_on_nodes(
@@ -242,5 +292,10 @@ def start_on_nodes(
     values = {"run": run.id, "state": state.state, "hosts": ", ".join(hosts) or "–", "launcher": launcher,
               "nodes": request.nodes, "seconds": f"{time.monotonic() - begin:.0f}", "folder": run.path}  # fmt: skip
     good = state.state == "SUCCEEDED" and len(hosts) == request.nodes
-    return _finding("start", GOOD if good else BAD, "start_is" if good else "start_bad",
-                    remedy="" if good else "start_remedy", **values)  # fmt: skip
+    return _finding(
+        "runs.doctor_start",
+        GOOD if good else BAD,
+        "runs.doctor_start_is" if good else "runs.doctor_start_bad",
+        remedy="" if good else "runs.doctor_start_remedy",
+        **values,
+    )

@@ -7,9 +7,27 @@ from typing import Any
 from hackathon.runs.markers import Markers
 from hackathon.schedulers import base
 from hackathon.schedulers.base import JobState
+from hackathon.schedulers.reasons import REASONS
 from hackathon.text.messages import lookup
 from hackathon.text.numbers import finite, integer
 from hackathon.text.told import Told, tell
+
+_CAUSE_MESSAGES = {
+    "exit": "runs.cause_exit",
+    "signal": "runs.cause_signal",
+    "walltime": "runs.cause_walltime",
+    "memory": "runs.cause_memory",
+    "cancelled": "runs.cause_cancelled",
+    "node": "runs.cause_node",
+    "never_started": "runs.cause_never_started",
+    "no_trace": "runs.cause_no_trace",
+    "no_cause": "runs.cause_no_cause",
+    "never_runs": "runs.cause_never_runs",
+    "preflight_failed": "runs.cause_preflight_failed",
+    "refused": "runs.cause_refused",
+    "uncertain": "runs.cause_uncertain",
+    "lost": "runs.cause_lost",
+}
 
 CREATED, QUEUED, HELD, RUNNING, ENDING = "CREATED", "QUEUED", "HELD", "RUNNING", "ENDING"
 SUCCEEDED, FAILED, TIMEOUT, OUT_OF_MEMORY = "SUCCEEDED", "FAILED", "TIMEOUT", "OUT_OF_MEMORY"
@@ -88,12 +106,9 @@ class RunStatus:
     @property
     def reasons(self) -> tuple[Told | str, ...]:
         """The cause, the rank that failed first, and the scheduler's message; empty without any."""
-        key, rank = (
-            f"runs.cause_{self.cause}",
-            "runs.first_rank_signal" if self.first_signal else "runs.first_rank_exit",
-        )
-        has_text = self.cause and lookup(key) is not None
-        cause = tell(key, exit_code=self.exit_code, signal=self.signal) if has_text else self.cause
+        rank = "runs.first_rank_signal" if self.first_signal else "runs.first_rank_exit"
+        key = _CAUSE_MESSAGES.get(self.cause)
+        cause = tell(key, exit_code=self.exit_code, signal=self.signal) if key else self.cause
         first: Told | str = ""
         if self.first_rank is not None:
             first = tell(
@@ -112,7 +127,7 @@ class RunStatus:
     @property
     def beside_state(self) -> str:
         """The explanation for a line that already shows the state, without repeating it."""
-        repeated = self.reason in (lookup(f"local.reason_{self.cause}") or ())  # in either language
+        repeated = self.reason in (lookup(REASONS.get(self.cause, "")) or ())  # in either language
         repeats_state = self.state == CANCELLED and self.cause == "cancelled"
         return replace(
             self, cause="" if repeats_state else self.cause, reason="" if repeated else self.reason

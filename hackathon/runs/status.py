@@ -23,6 +23,11 @@ from hackathon.text.uptime import jumped, memory
 if TYPE_CHECKING:
     from hackathon.schedulers.base import Scheduler, StatusAnswer
 
+_JOB_OF_TEXTS = {
+    "other_owner": "runs.job_of_other_owner",
+    "other_run": "runs.job_of_other_run",
+}
+
 __all__ = ["RunStatus", "decide", "status"]
 
 MAX_AGE = 30.0
@@ -179,7 +184,7 @@ def _take(look: _Looked, answer: "StatusAnswer", scheduler: "Scheduler", now: fl
     whose = job_owner.OWN if job is None else job_owner.whose(look.run, job)
     if job is not None and whose in job_owner.FOREIGN:
         values = {"run": look.run.id, "job_id": job_id, "name": printable(job.name), "user": job_owner.shown_owner(job)}
-        look.problem = message(f"runs.job_of_{whose}", **values)
+        look.problem = message(_JOB_OF_TEXTS[whose], **values)
         return
     look.answer = job
     look.asked = answer.asked.get(job_id, now)

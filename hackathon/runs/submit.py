@@ -26,6 +26,11 @@ from hackathon.text.uptime import lives, this_process
 if TYPE_CHECKING:
     from hackathon.schedulers.base import Scheduler
 
+_NO_AFTER_TEXTS = {
+    "ok": "runs.no_after_ok",
+    "any": "runs.no_after_any",
+}
+
 SETTLE = 35.0
 """Seconds after which the submission of a dead process can no longer reach the scheduler.
 
@@ -217,7 +222,7 @@ def is_unclear(run: RunDirectory) -> bool:
 def require_after(scheduler: "Scheduler", condition: str) -> None:
     """Raise for a scheduler whose jobs cannot wait for another job's end (`any`) or success (`ok`)."""
     if not scheduler.supports_after(condition):
-        raise RequestError(f"runs.no_after_{condition}", scheduler=scheduler.name)
+        raise RequestError(_NO_AFTER_TEXTS[condition], scheduler=scheduler.name)
 
 
 def _write_files(run: RunDirectory, files: Mapping[str, str], scheduler: str) -> None:

@@ -10,6 +10,39 @@ from typing import Any
 
 from hackathon.text.messages import message
 
+_TEXTS = {
+    ("identical-ranks", "batches"): "doubts.identical_ranks_batches",
+    ("identical-ranks", "losses"): "doubts.identical_ranks_losses",
+    ("identical-ranks", "stream"): "doubts.identical_ranks_stream",
+    ("identical-ranks", "text"): "doubts.identical_ranks_text",
+    ("no-group", ""): "doubts.no_group",
+    ("no-group", "recorded"): "doubts.no_group_recorded",
+    ("no-group", "silent"): "doubts.no_group_silent",
+    ("several-worlds", ""): "doubts.several_worlds",
+    ("several-worlds", "recorded"): "doubts.several_worlds_recorded",
+    ("several-worlds", "fixed"): "doubts.several_worlds_fixed",
+    ("several-worlds", "apart"): "doubts.several_worlds_apart",
+    ("several-worlds", "around"): "doubts.several_worlds_around",
+    ("several-worlds", "launched"): "doubts.several_worlds_launched",
+    ("several-worlds", "spawned"): "doubts.several_worlds_spawned",
+    ("work-mismatch", ""): "doubts.work_mismatch",
+    ("work-mismatch", "swallowed"): "doubts.work_mismatch_swallowed",
+    ("work-mismatch", "divided"): "doubts.work_mismatch_divided",
+    ("bad-loss", "value"): "doubts.bad_loss_value",
+    ("check-failed", ""): "doubts.check_failed",
+    ("log-cut", ""): "doubts.log_cut",
+    ("base-mismatch", ""): "doubts.base_mismatch",
+    ("warm-up-included", ""): "doubts.warm_up_included",
+    ("unsure-metric", ""): "doubts.unsure_metric",
+    ("coarse-metric", ""): "doubts.coarse_metric",
+    ("metric-contradicted", ""): "doubts.metric_contradicted",
+    ("flat-loss", ""): "doubts.flat_loss",
+    ("super-linear", ""): "doubts.super_linear",
+    ("noise", ""): "doubts.noise",
+}
+"""Id and kind of a doubt → message."""
+_MODE_TEXTS = {"weak": "web.mode_weak", "strong": "web.mode_strong"}
+
 FALSE, CHECK = "false", "check"
 """The result is not what it seems; it may be right, and somebody should check."""
 SEVERITIES = {
@@ -59,10 +92,10 @@ class Doubt:
     @property
     def message(self) -> str:
         """The doubt and its reason, in the current language."""
-        name = "_".join(filter(None, (f"doubts.{self.id.replace('-', '_')}", self.kind)))
+        text = _TEXTS[self.id, self.kind]
         if "mode" not in self.values:
-            return message(name, **self.values)
-        return message(name, **self.values, scaling=message(f"web.mode_{self.values['mode']}"))
+            return message(text, **self.values)
+        return message(text, **self.values, scaling=message(_MODE_TEXTS[self.values["mode"]]))
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> "Doubt":

@@ -14,6 +14,42 @@ from hackathon.scaling.table import SUCCEEDED, TARGET, points_of, series_of
 from hackathon.text.csv_cells import harmless
 from hackathon.text.messages import message
 
+_LAW_TEXTS = {
+    "amdahl": "scaling.law_amdahl",
+    "gustafson": "scaling.law_gustafson",
+}
+
+_STATE_TEXTS = {
+    "created": "scaling.state_created",
+    "queued": "scaling.state_queued",
+    "held": "scaling.state_held",
+    "running": "scaling.state_running",
+    "ending": "scaling.state_ending",
+    "succeeded": "scaling.state_succeeded",
+    "partial": "scaling.state_partial",
+    "failed": "scaling.state_failed",
+    "timeout": "scaling.state_timeout",
+    "out_of_memory": "scaling.state_out_of_memory",
+    "cancelled": "scaling.state_cancelled",
+    "node_failed": "scaling.state_node_failed",
+    "lost": "scaling.state_lost",
+    "uncertain": "scaling.state_uncertain",
+}
+
+_MODE_TEXTS = {
+    "weak": "scaling.mode_weak",
+    "strong": "scaling.mode_strong",
+}
+
+_COLUMN_TEXTS = {
+    "processes": "scaling.column_processes",
+    "nodes": "scaling.column_nodes",
+    "speedup": "scaling.column_speedup",
+    "efficiency": "scaling.column_efficiency",
+    "status": "scaling.column_status",
+    "runs": "scaling.column_runs",
+}
+
 FORMATS = ("table", "csv", "json", "md")
 BELOW = "▼"
 """Marks a point below the 75 % line."""
@@ -67,7 +103,7 @@ def spread(point: Mapping[str, Any]) -> str:
 def state(status: str) -> str:
     """Return a state in the reader's language; an unknown one is unchanged."""
     try:
-        return message(f"scaling.state_{status.lower()}")
+        return message(_STATE_TEXTS[status.lower()])
     except KeyError:
         return plain(status)
 
@@ -145,7 +181,7 @@ def basis(results: Mapping[str, Any]) -> list[str]:
     if results.get("source") == "recorded":
         lines.append(message("scaling.recorded", metric=plain(results["metric"])))
     if results.get("mode_asked"):
-        asked, measured = (message(f"scaling.mode_{results[name]}") for name in ("mode_asked", "mode"))
+        asked, measured = (message(_MODE_TEXTS[results[name]]) for name in ("mode_asked", "mode"))
         lines.append(message("scaling.measured_mode", asked=asked, measured=measured))
     return lines
 
@@ -245,7 +281,7 @@ def fit_sentences(results: Mapping[str, Any]) -> list[str]:
 
 
 def _law_sentence(fit: Mapping[str, Any]) -> str:
-    law = message(f"scaling.law_{fit['model']}", formula=fit["formula"])
+    law = message(_LAW_TEXTS[fit["model"]], formula=fit["formula"])
     if fit["serial_fraction"] is None:
         return message("scaling.fit_meaningless", law=law)
     fraction = percent(fit["serial_fraction"])
@@ -267,7 +303,7 @@ def varied(results: Mapping[str, Any]) -> list[str]:
 def _headings(results: Mapping[str, Any]) -> list[str]:
     value = plain(results["metric"]) + (f" [{plain(results['unit'])}]" if results["unit"] else "")
     keys = ("processes", "nodes", "", "speedup", "efficiency", "status", "runs")
-    return [*map(plain, varied(results)), *(message(f"scaling.column_{key}") if key else value for key in keys)]
+    return [*map(plain, varied(results)), *(message(_COLUMN_TEXTS[key]) if key else value for key in keys)]
 
 
 def _rows(results: Mapping[str, Any]) -> list[tuple[Mapping[str, Any], list[str]]]:
@@ -313,7 +349,7 @@ def _table(results: Mapping[str, Any], terminal: bool, color: bool, width: int) 
         markup=False,
         emoji=False,
     )
-    mode = message(f"scaling.mode_{results['mode']}") if results["mode"] in ("weak", "strong") else ""
+    mode = message(_MODE_TEXTS[results["mode"]]) if results["mode"] in ("weak", "strong") else ""
     console.print(Text(plain(results["study"]) + (f" · {mode}" if mode else ""), style="bold"))
     table = Table(box=box.ROUNDED if terminal else None, pad_edge=terminal, header_style="bold")
     first = len(varied(results))

@@ -21,6 +21,15 @@ from hackathon.text.messages import localized, message, speaking
 from hackathon.text.paths import shipped
 from hackathon.text.printable import printable
 
+_MEANS_TEXTS = {
+    "best": "survey_summary.means_best",
+    "good": "survey_summary.means_good",
+    "between": "survey_summary.means_between",
+    "off": "survey_summary.means_off",
+    "far": "survey_summary.means_far",
+    "neutral": "survey_summary.means_neutral",
+}
+
 Chart = tuple[dict[str, Any], str, tuple[str, ...], tuple[tuple[str, ...], ...]]
 """Specification; description in words; heads and rows of a table with the same numbers."""
 
@@ -128,7 +137,7 @@ def _contents(
             means, width = meaning(item.question, level), count / item.n
             segments.append(
                 {"row": row, "start": _short(at), "end": _short(at + width), "count": count, "question": text,
-                 "meaning": message(f"survey_summary.means_{means}"), "level": _level(level, item.question, low, high)}
+                 "meaning": message(_MEANS_TEXTS[means]), "level": _level(level, item.question, low, high)}
             )  # fmt: skip
             counts.append(
                 {
@@ -142,7 +151,7 @@ def _contents(
             at += width
     domain = [min(row["start"] for row in rows), max(row["end"] for row in rows)]
     used = {segment["meaning"] for segment in segments}
-    names = {message(f"survey_summary.means_{key}"): colour for key, (colour, _) in COLOURS.items()}
+    names = {message(_MEANS_TEXTS[key]): colour for key, (colour, _) in COLOURS.items()}
     colours = {name: colour for name, colour in names.items() if name in used}
     low_room, high_room = (_room([texts[end] for texts in words]) for end in (1, 2))
     fills = {

@@ -21,6 +21,12 @@ from hackathon.text.errors import HackathonError, RequestError
 from hackathon.text.files import read_json
 from hackathon.text.numbers import integer
 
+_TOKEN_TEXTS = {
+    "ask": "survey.token_ask",
+    "unknown": "survey.token_unknown",
+    "spent": "survey.token_spent",
+}
+
 ACCEPT_STEPS = ("after-answer", "after-token")
 """Steps of `accept` at which a test can kill the process: the answer is on the disk; the token is also spent."""
 OPEN_STEPS = ("after-frozen", "after-box", "after-tokens")
@@ -146,7 +152,7 @@ class Collection(SurveyFolder):
                 self.finish_spending()
                 state = self.tokens.state(token) if plain_token(token) else "unknown"
                 if state != "unused":
-                    raise TokenError(f"survey.token_{state}")
+                    raise TokenError(_TOKEN_TEXTS[state])
                 if read_stored(self.survey, stored)[1]:
                     # the questionnaire was opened again since it was displayed, or the caller did not read the values
                     raise RequestError("survey.opened_anew", name=self.name)

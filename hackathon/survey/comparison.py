@@ -17,6 +17,16 @@ from hackathon.survey.records import ItemSummary, Share, SurveySummary
 from hackathon.survey.tables import Table, mean_text, plain_number, safe_cell
 from hackathon.text.messages import localized, message
 
+_WHY_TEXTS = {
+    "only_old": "survey_summary.why_only_old",
+    "only_new": "survey_summary.why_only_new",
+    "kind": "survey_summary.why_kind",
+    "levels": "survey_summary.why_levels",
+    "target": "survey_summary.why_target",
+    "unit": "survey_summary.why_unit",
+    "untold": "survey_summary.why_untold",
+}
+
 
 @dataclass(frozen=True)
 class ShareDifference:
@@ -124,8 +134,10 @@ def _side(item: ItemSummary | None) -> dict[str, Any] | None:
 def comparison_tables(old: SurveySummary, new: SurveySummary, pairs: Sequence[Pair]) -> list[Table]:
     """Return a comparison as tables; the first one names the two surveys."""
     names = [localized(summary.survey.title) or summary.name for summary in (old, new)]
-    notes = [f"{message(f'survey_summary.{side}')}: {name} (n = {summary.n})"
-             for side, name, summary in zip(("old", "new"), names, (old, new), strict=True)]  # fmt: skip
+    notes = [f"{message(side)}: {name} (n = {summary.n})"
+             for side, name, summary in zip(
+                 ("survey_summary.old", "survey_summary.new"), names, (old, new), strict=True
+             )]  # fmt: skip
     if old.private or new.private:
         notes.append(message("survey_summary.private_note"))
     tables = [Table(message("survey_summary.comparison"), notes=tuple(notes))]
@@ -135,7 +147,10 @@ def comparison_tables(old: SurveySummary, new: SurveySummary, pairs: Sequence[Pa
         tables.append(_ratings(ratings))
     numbers = [pairing for pairing in pairings if pairing[0].question.kind == "number"]
     if numbers:
-        keys = ("question", "n", "median", "mean")
+        heads = (
+            message("survey_summary.question"), message("survey_summary.n"), message("survey_summary.median"),
+            message("survey_summary.mean"),
+        )  # fmt: skip
         rows = [
             (
                 _name(pair),
@@ -145,24 +160,17 @@ def comparison_tables(old: SurveySummary, new: SurveySummary, pairs: Sequence[Pa
             )
             for pair, before, after in numbers
         ]
-        tables.append(
-            Table(
-                message("survey_summary.numbers"), tuple(message(f"survey_summary.{key}") for key in keys), tuple(rows)
-            )
-        )
+        tables.append(Table(message("survey_summary.numbers"), heads, tuple(rows)))
     tables += [_options(*pairing) for pairing in pairings if pairing[0].question.kind in ("choice", "choices")]
     if any(pair.reworded for pair, _, _ in pairings):
         tables[-1] = replace(tables[-1], notes=(*tables[-1].notes, message("survey_summary.reworded_note")))
-    lacking = tuple(
-        f"{localized(pair.question.text)} – {message(f'survey_summary.why_{pair.why}')}" for pair in pairs if pair.why
-    )
+    lacking = tuple(f"{localized(pair.question.text)} – {message(_WHY_TEXTS[pair.why])}" for pair in pairs if pair.why)
     if lacking:
         tables.append(Table(message("survey_summary.not_compared"), lines=lacking))
     return tables
 
 
 def _ratings(ratings: Sequence[tuple[Pair, ItemSummary, ItemSummary]]) -> Table:
-    keys = ("question", "n", "median", "mean", "on_target", "difference")
     rows = []
     for pair, before, after in ratings:
         shares = [f"{100 * share.value:.0f}" if share else "–" for share in (before.on_target, after.on_target)]
@@ -177,7 +185,10 @@ def _ratings(ratings: Sequence[tuple[Pair, ItemSummary, ItemSummary]]) -> Table:
                 f"{100 * change.value:+.0f} ({100 * change.low:+.0f} … {100 * change.high:+.0f})" if change else "–",
             )
         )
-    heads = tuple(message(f"survey_summary.{key}") for key in keys)
+    heads = (
+        message("survey_summary.question"), message("survey_summary.n"), message("survey_summary.median"),
+        message("survey_summary.mean"), message("survey_summary.on_target"), message("survey_summary.difference"),
+    )  # fmt: skip
     notes = (message("survey_summary.difference_note"), message("survey_summary.others_note"))
     return Table(message("survey_summary.ratings"), heads, tuple(rows), notes)
 
@@ -193,9 +204,13 @@ def _options(pair: Pair, old: ItemSummary, new: ItemSummary) -> Table:
             for side, summary in zip(sides, (old, new), strict=True)
         ]
         rows.append((localized(labels[value], value), *shares))
-    heads = (message("survey_summary.option"), *(
-        f"{message(f'survey_summary.{side}')} (n = {summary.n})" for side, summary in (("old", old), ("new", new))
-    ))  # fmt: skip
+    heads = (
+        message("survey_summary.option"),
+        *(
+            f"{message(side)} (n = {summary.n})"
+            for side, summary in (("survey_summary.old", old), ("survey_summary.new", new))
+        ),
+    )
     return Table(_name(pair), heads, tuple(rows))
 
 

@@ -11,8 +11,14 @@ from hackathon.survey.statistics import ends
 from hackathon.text import markdown as markdown_text
 from hackathon.text.columns import aligned, wrapped
 from hackathon.text.csv_cells import harmless
-from hackathon.text.messages import localized, lookup, message
+from hackathon.text.messages import localized, message
 from hackathon.text.printable import printable
+
+_TAG_TEXTS = {
+    "thanks": "survey_summary.tag_thanks",
+    "request": "survey_summary.tag_request",
+    "difficulty": "survey_summary.tag_difficulty",
+}
 
 COLUMNS = 80
 """Columns of a terminal that tables fit, unless a table has too many columns."""
@@ -189,7 +195,16 @@ def _rating_table(items: Sequence[ItemSummary], names: Sequence[str] = (), title
     heads = [
         message("survey_summary.group" if names else "survey_summary.question"),
         *(str(level) for level in range(1, most + 1)),
-        *(message(f"survey_summary.{key}") for key in ("n", "missing", "median", "quartiles", "mean")),
+        *(
+            message(key)
+            for key in (
+                "survey_summary.n",
+                "survey_summary.missing",
+                "survey_summary.median",
+                "survey_summary.quartiles",
+                "survey_summary.mean",
+            )
+        ),
     ]
     rows = []
     for number, item in enumerate(items):
@@ -201,8 +216,10 @@ def _rating_table(items: Sequence[ItemSummary], names: Sequence[str] = (), title
 
 
 def _share_table(items: Sequence[ItemSummary]) -> Table:
-    keys = ("question", "on_target", "too_low", "too_high", "bottom", "top")
-    heads = tuple(message(f"survey_summary.{key}") for key in keys)
+    heads = (
+        message("survey_summary.question"), message("survey_summary.on_target"), message("survey_summary.too_low"),
+        message("survey_summary.too_high"), message("survey_summary.bottom"), message("survey_summary.top"),
+    )  # fmt: skip
     rows = []
     for item in items:
         # a share on target has no direction, so the levels on either side are counted
@@ -218,7 +235,7 @@ def _share_table(items: Sequence[ItemSummary]) -> Table:
 
 
 def _choice_table(item: ItemSummary) -> Table:
-    heads = tuple(message(f"survey_summary.{key}") for key in ("option", "count", "share"))
+    heads = tuple(message(key) for key in ("survey_summary.option", "survey_summary.count", "survey_summary.share"))
     rows = tuple((name, str(count), _percent(count, item.n)) for _, name, count in _levels(item))
     notes = [message("survey_summary.of", n=item.n, missing=item.missing)]
     if item.question.kind == "choices":
@@ -227,8 +244,11 @@ def _choice_table(item: ItemSummary) -> Table:
 
 
 def _number_table(items: Sequence[ItemSummary], names: Sequence[str] = (), title: str = "") -> Table:
-    keys = ("group" if names else "question", "n", "missing", "median", "quartiles", "mean")
-    heads = tuple(message(f"survey_summary.{key}") for key in keys)
+    heads = (
+        message("survey_summary.group" if names else "survey_summary.question"), message("survey_summary.n"),
+        message("survey_summary.missing"), message("survey_summary.median"), message("survey_summary.quartiles"),
+        message("survey_summary.mean"),
+    )  # fmt: skip
     rows = []
     for number, item in enumerate(items):
         unit = localized(item.question.unit)
@@ -287,8 +307,7 @@ def _free(free: FreeText, summary: SurveySummary) -> Table:
 
 def tag_name(tag: str) -> str:
     """Return the label of a tag; the questionnaire's label for its own tags."""
-    key = f"survey_summary.tag_{tag}"
-    return message(key) if tag.isidentifier() and lookup(key) else tag
+    return message(_TAG_TEXTS[tag]) if tag in _TAG_TEXTS else tag
 
 
 def _with_ends(question: Question) -> str:

@@ -20,6 +20,14 @@ from hackathon.text.printable import printable
 if TYPE_CHECKING:
     from hackathon.config.event import Event
 
+_MENTION_TEXTS = {
+    "name": "survey_summary.mention_name",
+    "account": "survey_summary.mention_account",
+    "team": "survey_summary.mention_team",
+    "telephone": "survey_summary.mention_telephone",
+    "mail": "survey_summary.mention_mail",
+}
+
 TEXTS_FILE = "texts.yaml"
 LARGEST = 16 * MAXIMUM_BYTES
 
@@ -68,7 +76,7 @@ def names_of(event: "Event") -> dict[str, list[str]]:
 
 def told(matches: Sequence[tuple[str, str]]) -> str:
     """Return the names that a sentence mentions, in the current language."""
-    return ", ".join(message(f"survey_summary.mention_{kind}", word=word) for kind, word in matches)
+    return ", ".join(message(_MENTION_TEXTS[kind], word=word) for kind, word in matches)
 
 
 def write_texts(

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator
 
 from hackathon.jobs.settings import settings_text
-from hackathon.profiling.shares import PARTS
+from hackathon.profiling.shares import PART_TEXTS, PARTS
 from hackathon.scaling.show import number
 from hackathon.text.messages import message
 from hackathon.text.units import format_size
@@ -13,13 +13,65 @@ from hackathon.tuning.intervals import FALSE_CLAIMS
 from hackathon.tuning.result import SpeedupResult
 from hackathon.tuning.verdict import LOG, OptionRow
 
+_KIND_TEXTS = {
+    "search": "largest_batch.kind_search",
+    "confirm": "largest_batch.kind_confirm",
+    "bf16": "largest_batch.kind_bf16",
+    "recompute": "largest_batch.kind_recompute",
+    "checkpointing": "largest_batch.kind_checkpointing",
+    "accumulate": "largest_batch.kind_accumulate",
+}
+
+_HEAD_TEXTS = {
+    "option": "speedup.head_option",
+    "ratio": "speedup.head_ratio",
+    "interval": "speedup.head_interval",
+    "verdict": "speedup.head_verdict",
+    "loss": "speedup.head_loss",
+    "reason": "speedup.head_reason",
+    "batch": "largest_batch.head_batch",
+    "what": "largest_batch.head_what",
+    "result": "largest_batch.head_result",
+    "memory": "largest_batch.head_memory",
+}
+
+_VERDICT_TEXTS = {
+    "faster": "speedup.verdict_faster",
+    "slower": "speedup.verdict_slower",
+    "none": "speedup.verdict_none",
+    "few": "speedup.verdict_few",
+    "failed": "speedup.verdict_failed",
+}
+
+_LOSS_TEXTS = {
+    "untouched": "speedup.loss_untouched",
+    "same": "speedup.loss_same",
+    "worse": "speedup.loss_worse",
+    "unknown": "speedup.loss_unknown",
+}
+
+_FAKE_TEXTS = {
+    "memory": "largest_batch.fake_memory",
+    "no-step": "largest_batch.fake_no_step",
+    "no-backward": "largest_batch.fake_no_backward",
+    "no-growth": "largest_batch.fake_no_growth",
+    "compiled": "largest_batch.fake_compiled",
+    "failed": "largest_batch.fake_failed",
+}
+
+_LEFT_TEXTS = {
+    "there": "speedup.left_there",
+    "gpu": "speedup.left_gpu",
+    "lines": "speedup.left_lines",
+}
+
 OPTION_HEADS = ("option", "ratio", "interval", "verdict", "loss", "reason")
 PROBE_HEADS = ("batch", "what", "result", "memory")
 
 
 def option_heads() -> list[str]:
     """Return the headings of the table of options."""
-    return [message(f"speedup.head_{name}") for name in OPTION_HEADS]
+    return [message(_HEAD_TEXTS[name]) for name in OPTION_HEADS]
 
 
 def option_cells(row: OptionRow) -> list[str]:
@@ -30,8 +82,8 @@ def option_cells(row: OptionRow) -> list[str]:
         row.name,
         f"{ratio.middle:.3f}×" if ratio is not None else "–",
         interval,
-        message(f"speedup.verdict_{row.verdict}"),
-        message(f"speedup.loss_{row.loss}"),
+        message(_VERDICT_TEXTS[row.verdict]),
+        message(_LOSS_TEXTS[row.loss]),
         row.reason or "–",
     ]
 
@@ -46,7 +98,7 @@ def baseline_sentences(result: SpeedupResult) -> Iterator[str]:
     )  # fmt: skip
     if compared.shares:
         parts = (
-            f"{message(f'shares.{name}') if name in PARTS else name} {100 * share:.0f} %"
+            f"{message(PART_TEXTS[name]) if name in PARTS else name} {100 * share:.0f} %"
             for name, share in compared.shares.items()
         )
         yield message("speedup.shares", parts=message("shares.between").join(parts))
@@ -72,7 +124,7 @@ def untried(result: SpeedupResult) -> tuple[list[str], list[tuple[str, str]]]:
     for why in ("there", "gpu"):
         names = [option.name for option in result.left if option.why == why]
         if names:
-            reasons.append(message(f"speedup.left_{why}", names=", ".join(names)))
+            reasons.append(message(_LEFT_TEXTS[why], names=", ".join(names)))
     lines = [
         (message("speedup.left_lines", name=option.name), option.lines)
         for option in result.left
@@ -83,19 +135,25 @@ def untried(result: SpeedupResult) -> tuple[list[str], list[tuple[str, str]]]:
 
 def probe_heads() -> list[str]:
     """Return the headings of the table of starts with a batch."""
-    return [message(f"largest_batch.head_{name}") for name in PROBE_HEADS]
+    return [message(_HEAD_TEXTS[name]) for name in PROBE_HEADS]
 
 
 def probe_cells(probe: BatchProbe) -> list[str]:
     """Return a line of the table of starts: one cell for each of PROBE_HEADS."""
-    ended = "fits" if probe.fits else "out_of_memory" if probe.out_of_memory else "failed"
+    ended = (
+        "largest_batch.fits"
+        if probe.fits
+        else "largest_batch.out_of_memory"
+        if probe.out_of_memory
+        else "largest_batch.failed"
+    )
     memory = format_size(probe.memory) if probe.memory is not None else message("speedup.unknown")
-    return [str(probe.batch), kind_text(probe), message(f"largest_batch.{ended}"), memory]
+    return [str(probe.batch), kind_text(probe), message(ended), memory]
 
 
 def kind_text(probe: BatchProbe) -> str:
     """Return the purpose of a start as text."""
-    return message(f"largest_batch.kind_{probe.kind}")
+    return message(_KIND_TEXTS[probe.kind])
 
 
 def largest_sentences(search: LargestBatch, run: str) -> Iterator[str]:
@@ -110,9 +168,9 @@ def largest_sentences(search: LargestBatch, run: str) -> Iterator[str]:
         yield message("largest_batch.none_fits", batch=search.probes[-1].batch if search.probes else 1)
         return
     guess = message("speedup.unknown") if search.predicted is None else str(search.predicted)
-    way = "largest_fake" if search.predicted_by == "fake-tensors" else "largest"
+    way = "largest_batch.largest_fake" if search.predicted_by == "fake-tensors" else "largest_batch.largest"
     searched = sum(probe.kind == "search" for probe in search.probes)
-    yield message(f"largest_batch.{way}", batch=search.largest, predicted=guess, starts=searched)
+    yield message(way, batch=search.largest, predicted=guess, starts=searched)
     if search.predicted_memory is not None:
         predicted, measured = search.predicted_memory
         yield message(
@@ -120,10 +178,10 @@ def largest_sentences(search: LargestBatch, run: str) -> Iterator[str]:
             error=f"{100 * (predicted / measured - 1):+.1f}",
         )  # fmt: skip
     if search.fake is not None and search.fake.reason:
-        yield message(f"largest_batch.fake_{search.fake.reason.replace('-', '_')}", text=search.fake.text)
+        yield message(_FAKE_TEXTS[search.fake.reason], text=search.fake.text)
     if search.recommended is not None:
-        confirmed = "confirmed" if search.confirmed else "not_confirmed"
-        yield message(f"largest_batch.{confirmed}", batch=search.recommended)
+        confirmed = "largest_batch.confirmed" if search.confirmed else "largest_batch.not_confirmed"
+        yield message(confirmed, batch=search.recommended)
     if search.recommended and search.recommended > search.first:
         yield from _rate(search, search.recommended)
     yield from _savers(search)
@@ -134,15 +192,17 @@ def _rate(search: LargestBatch, batch: int) -> Iterator[str]:
     noise = search.noise
     measured = noise is not None and noise.samples is not None
     factor = noise.rate_factor(search.first, batch) if noise is not None and measured else batch / search.first
-    way = "rate_noise" if measured else "rate"
-    yield message(f"largest_batch.{way}", factor=f"{factor:.3g}", batch=batch, first=search.first)
+    way = "largest_batch.rate_noise" if measured else "largest_batch.rate"
+    yield message(way, factor=f"{factor:.3g}", batch=batch, first=search.first)
     if noise is None:
         yield message("largest_batch.critical")
     else:
         yield message(
-            f"largest_batch.critical_{'measured' if measured else 'bound'}", samples=f"{noise.bound:.3g}",
-            small=noise.small, large=noise.large,
-        )  # fmt: skip
+            "largest_batch.critical_measured" if measured else "largest_batch.critical_bound",
+            samples=f"{noise.bound:.3g}",
+            small=noise.small,
+            large=noise.large,
+        )
 
 
 def _savers(search: LargestBatch) -> Iterator[str]:

@@ -16,6 +16,10 @@ from hackathon.tuning.intervals import Ratio, ratio_of
 from hackathon.tuning.options import Option
 from hackathon.tuning.slots import TrainingStart, common_losses
 
+_LITTLE_TEXTS = {"data": "speedup.little_data", "compute": "speedup.little_compute"}
+_BOUND_TEXTS = {"data": "speedup.bound_data", "compute": "speedup.bound_compute"}
+_PART_TEXTS = {"data": "speedup.part_data", "compute": "speedup.part_compute"}
+
 Loss = Literal["untouched", "same", "worse", "unknown"]
 Verdict = Literal["faster", "slower", "none", "few", "failed"]
 LOG = "/logs/rank-0.log"
@@ -241,6 +245,6 @@ def reason_of(kind: str, shares: Mapping[str, float], ratio: Ratio | None) -> st
         return ""
     percent = f"{100 * share:.0f}"
     if share < LITTLE:
-        return message(f"speedup.little_{part}", percent=percent)
+        return message(_LITTLE_TEXTS[part], percent=percent)
     largest = max(shares, key=lambda name: shares[name]) == part
-    return message(f"speedup.{'bound' if largest else 'part'}_{part}", percent=percent)
+    return message((_BOUND_TEXTS if largest else _PART_TEXTS)[part], percent=percent)

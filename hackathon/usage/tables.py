@@ -8,6 +8,43 @@ from hackathon.text.messages import message
 from hackathon.text.printable import printable
 from hackathon.usage.usage import Amount, Sum, Usage
 
+_KIND_TEXTS = {
+    "node_hours": "usage.kind_node_hours",
+    "gpu_hours": "usage.kind_gpu_hours",
+    "tokens": "usage.kind_tokens",
+}
+
+_NOTE_TEXTS = {
+    "running": "usage.note_running",
+    "no_end": "usage.note_no_end",
+    "unclear": "usage.note_unclear",
+}
+
+_BASIS_TEXTS = {
+    "scheduler": "usage.basis_scheduler",
+    "markers": "usage.basis_markers",
+    "limit": "usage.basis_limit",
+    "mixed": "usage.basis_mixed",
+}
+
+_HEAD_TEXTS = {
+    "team": "usage.head_team",
+    "day": "usage.head_day",
+    "user": "usage.head_user",
+    "cluster": "usage.head_cluster",
+    "jobs": "usage.head_jobs",
+    "what": "usage.head_what",
+    "used": "usage.head_used",
+    "budget": "usage.head_budget",
+    "share": "usage.head_share",
+    "left": "usage.head_left",
+    "basis": "usage.head_basis",
+    "note": "usage.head_note",
+    "kind_node_hours": "usage.kind_node_hours",
+    "kind_gpu_hours": "usage.kind_gpu_hours",
+    "kind_tokens": "usage.kind_tokens",
+}
+
 SCHEMA_VERSION = 1
 KEYS: dict[str, tuple[str, ...]] = {
     "team": ("team",),
@@ -43,13 +80,13 @@ def table(usage: Usage, by: str) -> tuple[list[str], list[list[str]]]:
     rows: list[list[str]] = []
     for total in sums:
         first = [_key(total, key) for key in keys] + [total.cluster or "–", str(total.jobs)]
-        end = [message(f"usage.basis_{total.basis}") if total.basis else "–", *([_note(total)] if noted else [])]
+        end = [message(_BASIS_TEXTS[total.basis]) if total.basis else "–", *([_note(total)] if noted else [])]
         if budgeted:
             rows += [[*first, *_budgeted(amount), *end] for amount in total.amounts]
         else:
             cells = [f"{total.spent.of(kind):.3f}" for kind in _kinds(sums)]
             rows.append([*first, *cells, *end])
-    names = [message(f"usage.{name}" if name.startswith("kind_") else f"usage.head_{name}") for name in head]
+    names = [message(_HEAD_TEXTS[name]) for name in head]
     return names, rows
 
 
@@ -121,13 +158,13 @@ def _budgeted(amount: Amount) -> list[str]:
         return "–" if value is None else f"{value:.3f}"
 
     share = "–" if amount.share is None else f"{100 * amount.share:.1f} %"
-    kind = message(f"usage.kind_{amount.kind}")
+    kind = message(_KIND_TEXTS[amount.kind])
     return [kind, number(amount.used), number(amount.budget), share, number(amount.left)]
 
 
 def _note(total: Sum) -> str:
     parts = (("running", total.running), ("no_end", total.no_end), ("unclear", total.unclear))
-    return ", ".join(message(f"usage.note_{name}", count=count) for name, count in parts if count)
+    return ", ".join(message(_NOTE_TEXTS[name], count=count) for name, count in parts if count)
 
 
 def _values(usage: Usage, by: str) -> list[dict[str, Any]]:

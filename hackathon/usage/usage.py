@@ -25,6 +25,20 @@ if TYPE_CHECKING:
     from hackathon.index.record import RunEntry
     from hackathon.schedulers.base import Scheduler
 
+_ODD_TEXTS = {
+    "clock": "usage.odd_clock",
+    "long": "usage.odd_long",
+    "nodes": "usage.odd_nodes",
+    "more": "usage.odd_more",
+}
+
+_JOB_TEXTS = {
+    "other_owner": "usage.job_other_owner",
+    "other_run": "usage.job_other_run",
+    "unnamed": "usage.job_unnamed",
+    "untold": "usage.job_untold",
+}
+
 KEYS = ("team", "day", "user")
 """Keys by which rows can be summed; clusters are never summed together."""
 
@@ -284,7 +298,7 @@ class Ledger:
 def _odd(read: ProjectUses, now: float) -> list[str]:
     """Return messages about runs whose records cannot be true."""
     odd = [(use.id, word) for use in read.uses if (word := use.held(now).odd)]
-    texts = [message(f"usage.odd_{word}", run=identifier) for identifier, word in odd[:LISTED_ONE_BY_ONE]]
+    texts = [message(_ODD_TEXTS[word], run=identifier) for identifier, word in odd[:LISTED_ONE_BY_ONE]]
     if len(odd) > LISTED_ONE_BY_ONE:
         texts.append(message("usage.odd_more", count=len(odd) - LISTED_ONE_BY_ONE, folder=read.project.path))
     return texts
@@ -295,7 +309,7 @@ def _doubted(read: ProjectUses) -> list[str]:
     doubts = [(use, use.doubt) for use in read.uses if use.doubt is not None]
     claims = [(use, word, owner) for use, (word, owner) in doubts if word in NOT_THE_RUNS]
     texts = [
-        message(f"usage.job_{word}", run=use.id, job=printable(use.job_id), who=owner)
+        message(_JOB_TEXTS[word], run=use.id, job=printable(use.job_id), who=owner)
         for use, word, owner in claims[:LISTED_ONE_BY_ONE]
     ]
     if len(claims) > LISTED_ONE_BY_ONE:

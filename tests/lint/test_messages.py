@@ -15,7 +15,7 @@ from support.paths import ROOT
 CATALOGUE = ROOT / "hackathon" / "text" / "catalogue"
 PACKAGES = sorted(FOLDERS)
 MODULES = [path for path in sources.modules() if CATALOGUE not in path.parents]
-IDENTIFIER = re.compile(rf"({'|'.join(PACKAGES)})\.[a-z][a-z0-9_]*")
+IDENTIFIER = re.compile(rf"(?:{'|'.join(PACKAGES)})\.[a-z][a-z0-9_]*")
 TEMPLATES = sorted(path for path in (ROOT / "templates").rglob("*") if path.suffix in (".j2", ".json"))
 JAPANESE = re.compile(r"[\u3001-\u30ff\u4e00-\u9fff\uff01-\uff60]")
 
@@ -87,37 +87,41 @@ def test_texts_are_in_their_language() -> None:
     assert wrong == []
 
 
-def _literals() -> tuple[set[str], list[re.Pattern[str]]]:
-    """Return the ids that stand in the code as text, and patterns of the ids that are put together there."""
-    words: set[str] = set()
-    patterns: list[re.Pattern[str]] = []
-    for node in (node for _, found in nodes() for node in found):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            words.update(match[0] for match in IDENTIFIER.finditer(node.value))
-        elif isinstance(node, ast.JoinedStr):
-            parts = [
-                re.escape(str(part.value)) if isinstance(part, ast.Constant) else "[a-z0-9_.-]+" for part in node.values
-            ]
-            # only what names at least a package or an ending of a key; `{a}.{b}` would allow everything
-            if any(re.match(rf"({'|'.join(PACKAGES)})\\\.", part) for part in parts) or parts[-1].startswith("_"):
-                patterns.append(re.compile("".join(parts)))
-    for path in TEMPLATES:
-        found = {match[0] for match in IDENTIFIER.finditer(path.read_text(encoding="utf-8"))}
-        words |= found
-        # "web.language_" ~ code
-        patterns += [re.compile(f"{re.escape(each)}[a-z0-9_]+") for each in found if each.endswith("_")]
-    return words, patterns
+def _literals() -> set[str]:
+    """Return the ids that stand in code and templates as text."""
+    words = {
+        match[0]
+        for _, found in nodes()
+        for node in found
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        for match in IDENTIFIER.finditer(node.value)
+    }
+    return words.union(*(IDENTIFIER.findall(path.read_text(encoding="utf-8")) for path in TEMPLATES))
 
 
 def test_no_message_is_unused() -> None:
-    words, patterns = _literals()
-    unused = []
-    for package, key in ALL:
-        # a hint belongs to its message and is found by the error itself
-        names = {f"{package}.{key}", f"{package}.{key}".removesuffix("_hint")}
-        if not names & words and not any(pattern.fullmatch(name) for pattern in patterns for name in names):
-            unused.append(f"{package}.{key}")
-    assert unused == []
+    words = _literals()
+    # a hint belongs to its message and is found by the error itself; click asks for its texts by their English
+    names = {f"{package}.{key}" for package, key in ALL if package != "click"}
+    assert sorted(name for name in names if not {name, name.removesuffix("_hint")} & words) == []
+
+
+def test_no_id_is_put_together() -> None:
+    """Whoever looks for the id of a message finds the place that says it, and an id that nothing says is found."""
+    begins = tuple(f"{package}." for package in PACKAGES)
+    composed = [
+        f"{name}:{node.lineno}"
+        for name, found in nodes()
+        for node in found
+        for part in (
+            node.values[:1] if isinstance(node, ast.JoinedStr) else [node.left] if isinstance(node, ast.BinOp) else ()
+        )
+        if isinstance(part, ast.Constant) and str(part.value).startswith(begins) and not name.endswith("click_texts.py")
+    ]
+    templates = [
+        path.name for path in TEMPLATES if re.search(r"""\bt\(["'][^"']*["'] ~""", path.read_text(encoding="utf-8"))
+    ]
+    assert composed + templates == []
 
 
 def test_hints_belong_to_a_message() -> None:

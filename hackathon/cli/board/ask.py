@@ -20,12 +20,12 @@ class AskGroup(DefaultGroup):
     default = "send"
 
 
-@named("ask", cls=AskGroup)
+@named("ask", help=message("help.ask_help"), cls=AskGroup)
 def command() -> None:
     pass
 
 
-@named("send", noun="ask")
+@named("send", help=message("help.ask_send_help"), short=message("help.ask_send_short"))
 @click.argument("text", required=False, metavar="[TEXT|-]")
 @click.option("--run", "name", metavar="RUN", help=message("help.option_ask_run"))
 @click.option("--no-run", is_flag=True, help=message("help.option_ask_no_run"))
@@ -60,7 +60,7 @@ def send(text: str | None, name: str | None, no_run: bool, shared: Path | None, 
     said(written.entry.id, "board.asked", as_json)
 
 
-@named("list", noun="ask")
+@named("list", help=message("help.ask_list_help"), short=message("help.ask_list_short"))
 @click.option("--all", "everything", is_flag=True, help=message("help.option_ask_all"))
 @shared_options
 def list_requests(everything: bool, shared: Path | None, as_json: bool) -> None:
@@ -74,7 +74,7 @@ def list_requests(everything: bool, shared: Path | None, as_json: bool) -> None:
         click.echo(message("board.no_requests"), err=True)
 
 
-@named("take", noun="ask")
+@named("take", help=message("help.ask_take_help"), short=message("help.ask_take_short"))
 @click.argument("request", metavar="REQUEST")
 @shared_options
 def take(request: str, shared: Path | None, as_json: bool) -> None:
@@ -92,7 +92,7 @@ def take(request: str, shared: Path | None, as_json: bool) -> None:
     said(written, "board.took", as_json)
 
 
-@named("close", noun="ask")
+@named("close", help=message("help.ask_close_help"), short=message("help.ask_close_short"))
 @click.argument("request", metavar="REQUEST")
 @click.argument("text", required=False, metavar="[TEXT|-]")
 @shared_options

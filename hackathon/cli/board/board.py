@@ -21,12 +21,12 @@ from hackathon.text.messages import message
 MODES = ("sticky", "folders")
 
 
-@named("board", cls=DefaultGroup)
+@named("board", help=message("help.board_help"), cls=DefaultGroup)
 def command() -> None:
     pass
 
 
-@named("list", noun="board")
+@named("list", help=message("help.board_list_help"), short=message("help.board_list_short"))
 @click.option("--part", metavar="PART", default="", help=message("help.option_part"))
 @click.option("--rule", metavar="RULE", default="", help=message("help.option_rule"))
 @click.option("--unsolved", is_flag=True, help=message("help.option_unsolved"))
@@ -35,7 +35,7 @@ def list_posts(part: str, rule: str, unsolved: bool, shared: Path | None, as_jso
     _listed((), part, rule, unsolved, shared, as_json)
 
 
-@named("search", noun="board")
+@named("search", help=message("help.board_search_help"), short=message("help.board_search_short"))
 @click.argument("words", nargs=-1, required=True, metavar="WORD...")
 @click.option("--part", metavar="PART", default="", help=message("help.option_part"))
 @click.option("--rule", metavar="RULE", default="", help=message("help.option_rule"))
@@ -61,7 +61,7 @@ def _listed(words: tuple[str, ...], part: str, rule: str, unsolved: bool, shared
         click.echo(message("board.none_found" if words or part or rule or unsolved else "board.none"), err=True)
 
 
-@named("show", noun="board")
+@named("show", help=message("help.board_show_help"), short=message("help.board_show_short"))
 @click.argument("post", metavar="POST")
 @shared_options
 def show_post(post: str, shared: Path | None, as_json: bool) -> None:
@@ -75,7 +75,7 @@ def show_post(post: str, shared: Path | None, as_json: bool) -> None:
         echo_post(entry, board.people)
 
 
-@named("post", noun="board")
+@named("post", help=message("help.board_post_help"), short=message("help.board_post_short"))
 @click.argument("text", required=False, metavar="[TEXT|-]")
 @click.option("--run", "run", metavar="RUN", help=message("help.option_post_run"))
 @click.option("--part", metavar="PART", default="", help=message("help.option_part_of"))
@@ -111,7 +111,7 @@ def write_post(text: str | None, run: str | None, part: str, rule: str, shared: 
     said(written.entry.id, "board.posted", as_json)
 
 
-@named("answer", noun="board")
+@named("answer", help=message("help.board_answer_help"), short=message("help.board_answer_short"))
 @click.argument("post", metavar="POST")
 @click.argument("text", required=False, metavar="[TEXT|-]")
 @shared_options
@@ -126,7 +126,7 @@ def answer_post(post: str, text: str | None, shared: Path | None, as_json: bool)
     said(reply(board, entry, "answer", words).entry.id, "board.answered", as_json)
 
 
-@named("solve", noun="board")
+@named("solve", help=message("help.board_solve_help"), short=message("help.board_solve_short"))
 @click.argument("post", metavar="POST")
 @click.argument("text", required=False, metavar="[TEXT|-]")
 @shared_options
@@ -134,7 +134,7 @@ def solve_post(post: str, text: str | None, shared: Path | None, as_json: bool) 
     solve(post, None, text, shared, as_json)
 
 
-@named("init", noun="board")
+@named("init", help=message("help.board_init_help"), short=message("help.board_init_short"))
 @click.argument("folder", required=False, type=click.Path(file_okay=False, path_type=Path), metavar="[DIR]")
 @click.option("--mode", type=click.Choice(MODES), default="sticky", help=message("help.option_board_mode"))
 @click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))

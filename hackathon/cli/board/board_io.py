@@ -21,6 +21,28 @@ if TYPE_CHECKING:
     from hackathon.board.people import People
     from hackathon.diagnosis.examine import Diagnosis
 
+_STEP_TEXTS = {
+    "answer": "board.step_answer",
+    "take": "board.step_take",
+    "solve": "board.step_solve",
+}
+
+_STATE_TEXTS = {
+    "open": "board.state_open",
+    "answered": "board.state_answered",
+    "taken": "board.state_taken",
+    "solved": "board.state_solved",
+}
+
+_HEAD_TEXTS = {
+    "post": "board.head_post",
+    "age": "board.head_age",
+    "by": "board.head_by",
+    "part": "board.head_part",
+    "state": "board.head_state",
+    "title": "board.head_title",
+}
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 SHOWN_PASSED = 5
 READ_AT_MOST = 1_000_000
@@ -166,7 +188,7 @@ def echo_posts(posts: "Sequence[Post]", people: "People") -> None:
 
     heads = ("post", "age", "by", "part", "state", "title")
     echo_table(
-        [message(f"board.head_{head}") for head in heads],
+        [message(_HEAD_TEXTS[head]) for head in heads],
         [
             [
                 post.short,
@@ -185,7 +207,7 @@ def state_text(post: "Post", people: "People") -> str:
     """Return a post's state in words, with the tutor's name for a request that is taken."""
     if post.state == "taken" and post.taken:
         return message("board.state_taken_by", name=people.name(post.taken.user))
-    return message(f"board.state_{post.state}")
+    return message(_STATE_TEXTS[post.state])
 
 
 def echo_post(post: "Post", people: "People") -> None:
@@ -206,9 +228,9 @@ def echo_post(post: "Post", people: "People") -> None:
         _echo_text(post.text)
     steps = [*post.answers, *(step for step in (post.taken, post.solved) if step)]
     for step in sorted(steps, key=lambda entry: (entry.time, entry.id)):
-        key = f"board.step_{step.kind}"
+        title = message(_STEP_TEXTS[step.kind], name=people.shown(step.user))
         click.echo()
-        click.echo(printable(f"── {message(key, name=people.shown(step.user))} · {_ago(step.time)} · #{step.id[-8:]}"))
+        click.echo(printable(f"── {title} · {_ago(step.time)} · #{step.id[-8:]}"))
         if step.text:
             _echo_text(step.text)
 

@@ -29,12 +29,12 @@ class NotifyGroup(DefaultGroup):
     default = "show"
 
 
-@named("notify", cls=NotifyGroup)
+@named("notify", help=message("help.notify_help"), cls=NotifyGroup)
 def command() -> None:
     pass
 
 
-@named("show", noun="notify")
+@named("show", help=message("help.notify_show_help"), short=message("help.notify_show_short"))
 @click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
 def show(as_json: bool) -> None:
     from hackathon.notify.webhook import address_file, host_of, read_address
@@ -48,7 +48,7 @@ def show(as_json: bool) -> None:
         click.echo(message("notify.is_off"))
 
 
-@named("set", noun="notify")
+@named("set", help=message("help.notify_set_help"), short=message("help.notify_set_short"))
 def set_address() -> None:
     from hackathon.notify.webhook import host_of, keep_address, read_address
 
@@ -62,7 +62,7 @@ def set_address() -> None:
     click.echo(message("notify.set", host=host_of(address[0])))
 
 
-@named("off", noun="notify")
+@named("off", help=message("help.notify_off_help"), short=message("help.notify_off_short"))
 def off() -> None:
     from hackathon.notify.webhook import address_file
 
@@ -70,7 +70,7 @@ def off() -> None:
     click.echo(message("notify.is_off"))
 
 
-@named("test", noun="notify")
+@named("test", help=message("help.notify_test_help"), short=message("help.notify_test_short"))
 @click.option("--dry-run", is_flag=True, help=message("help.option_notify_dry_run"))
 def test(dry_run: bool) -> None:
     from hackathon.notify.webhook import SENT, payload, send
@@ -86,7 +86,7 @@ def test(dry_run: bool) -> None:
     click.echo(message("notify.taken"))
 
 
-@named("relay", noun="notify")
+@named("relay", help=message("help.notify_relay_help"), short=message("help.notify_relay_short"))
 @click.argument(
     "folders", nargs=-1, type=click.Path(exists=True, file_okay=False, path_type=Path), metavar="[PROJECT]..."
 )

@@ -15,6 +15,13 @@ if TYPE_CHECKING:
     from hackathon.board.people import People
     from hackathon.board.standup import Round, StandupReport
 
+_SECTION_TEXTS = {
+    "progress": "board.section_progress",
+    "goals": "board.section_goals",
+    "problems": "board.section_problems",
+    "solved": "board.section_solved",
+}
+
 SECTIONS = ("progress", "goals", "problems", "solved")
 
 
@@ -24,12 +31,12 @@ class StandupGroup(DefaultGroup):
     default = "write"
 
 
-@named("standup", cls=StandupGroup)
+@named("standup", help=message("help.standup_help"), cls=StandupGroup)
 def command() -> None:
     pass
 
 
-@named("write", noun="standup")
+@named("write", help=message("help.standup_write_help"), short=message("help.standup_write_short"))
 @click.option("--progress", metavar="TEXT", default="", help=message("help.option_progress"))
 @click.option("--goals", metavar="TEXT", default="", help=message("help.option_goals"))
 @click.option("--problems", metavar="TEXT", default="", help=message("help.option_problems"))
@@ -46,7 +53,7 @@ def write(progress: str, goals: str, problems: str, solved: str, shared: Path | 
 
 
 def _template() -> str:
-    heads = [f"[{message(f'board.section_{section}')}]\n\n" for section in SECTIONS]
+    heads = [f"[{message(_SECTION_TEXTS[section])}]\n\n" for section in SECTIONS]
     return f"# {message('board.template_standup')}\n" + "".join(heads)
 
 
@@ -57,7 +64,7 @@ def parted(text: str) -> dict[str, str]:
     heads: dict[str, str] = {}
     for language in LANGUAGES:
         with speaking(language):
-            heads.update({f"[{message(f'board.section_{section}')}]": section for section in SECTIONS})
+            heads.update({f"[{message(_SECTION_TEXTS[section])}]": section for section in SECTIONS})
     sections: dict[str, list[str]] = {section: [] for section in SECTIONS}
     at = "progress"
     for line in text.splitlines():
@@ -68,7 +75,7 @@ def parted(text: str) -> dict[str, str]:
     return {name: "\n".join(lines).strip() for name, lines in sections.items()}
 
 
-@named("show", noun="standup")
+@named("show", help=message("help.standup_show_help"), short=message("help.standup_show_short"))
 @click.option("--day", metavar="YYYY-MM-DD", help=message("help.option_day"))
 @shared_options
 def show(day: str | None, shared: Path | None, as_json: bool) -> None:
@@ -108,7 +115,7 @@ def _echo_report(report: "StandupReport") -> None:
     for section in SECTIONS:
         lines = report.sections.get(section, "").splitlines()
         if lines:
-            click.echo(f"    {message(f'board.section_{section}')}: {printable(lines[0])}")
+            click.echo(f"    {message(_SECTION_TEXTS[section])}: {printable(lines[0])}")
             for line in lines[1:]:
                 click.echo(f"      {printable(line)}")
 

@@ -16,10 +16,19 @@ if TYPE_CHECKING:
     from hackathon.config.cluster import Cluster
     from hackathon.schedulers.comparison import ComparedValue, Machine
 
+_VERDICT_TEXTS = {
+    "same": "clusters.verdict_same",
+    "possible": "clusters.verdict_possible",
+    "differs": "clusters.verdict_differs",
+    "missing": "clusters.verdict_missing",
+    "gone": "clusters.verdict_gone",
+    "unknown": "clusters.verdict_unknown",
+}
+
 FILE = click.Path(dir_okay=False, path_type=Path)
 
 
-@named("check", noun="clusters")
+@named("check", help=message("help.clusters_check_help"))
 @click.argument("name")
 @click.option("--live", is_flag=True, help=message("help.option_check_live"))
 @click.option("-o", "--output", metavar="FILE", type=FILE, help=message("help.option_check_output"))
@@ -117,20 +126,17 @@ def _echo(cluster: "Cluster", compared: "Sequence[ComparedValue]", machine: "Mac
 
     echo_table(
         [message("clusters.value"), message("clusters.profile"), message("clusters.machine"), ""],
-        [
-            [row.key, shown(row.profile), shown(row.machine), message(f"clusters.verdict_{row.verdict}")]
-            for row in compared
-        ],
+        [[row.key, shown(row.profile), shown(row.machine), message(_VERDICT_TEXTS[row.verdict])] for row in compared],
     )
     if not machine.nodes:
         reason = machine.problem or message("clusters.nodes_not_told")
         click.echo(message("clusters.nodes_not_known", reason=printable(reason)), err=True)
     for key, names in (
-        ("others", comparison.others(cluster, machine)),
-        ("closed", comparison.closed(cluster, machine)),
+        ("clusters.others", comparison.others(cluster, machine)),
+        ("clusters.closed", comparison.closed(cluster, machine)),
     ):
         if names:
-            click.echo(message(f"clusters.{key}", names=printable(", ".join(names))), err=True)
+            click.echo(message(key, names=printable(", ".join(names))), err=True)
     if not patch:
         click.echo(message("clusters.nothing_to_change"), err=True)
         return

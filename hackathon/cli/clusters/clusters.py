@@ -5,8 +5,15 @@ import click
 from hackathon.cli.lazy_groups import LazyNoun
 from hackathon.cli.options import named
 from hackathon.text.errors import RequestError
+from hackathon.text.messages import message
 
-VERBS: tuple[str, ...] = ("list", "show", "check", "measure", "new")
+VERBS = {
+    "list": "help.clusters_list_short",
+    "show": "help.clusters_show_short",
+    "check": "help.clusters_check_short",
+    "measure": "help.clusters_measure_short",
+    "new": "help.clusters_new_short",
+}
 OF_A_JOB = frozenset(
     {"--nodes", "--processes-per-node", "--queue", "--group", "--reservation", "--walltime", "--launcher", "-p",
      "--parameter"}
@@ -35,6 +42,6 @@ class ClustersNoun(LazyNoun):
         return ["show" if with_name else "list", *words]
 
 
-@named("clusters", cls=ClustersNoun, verbs=VERBS)
+@named("clusters", help=message("help.clusters_help"), cls=ClustersNoun, verbs=VERBS)
 def command() -> None:
     pass

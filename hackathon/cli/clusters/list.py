@@ -10,7 +10,7 @@ from hackathon.cli.options import named
 from hackathon.text.messages import localized, message
 
 
-@named("list", noun="clusters")
+@named("list", help=message("help.clusters_list_help"))
 @click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
 def command(as_json: bool) -> None:
     from hackathon.cli.show import echo_table

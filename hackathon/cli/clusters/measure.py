@@ -21,7 +21,7 @@ GPU_SIZE = "1GiB"
 """The largest message on GPUs, which need larger messages than a laptop."""
 
 
-@named("measure", noun="clusters")
+@named("measure", help=message("help.clusters_measure_help"))
 @click.argument("name")
 @click.option(
     "--nodes", metavar="N", type=click.IntRange(min=1), multiple=True, help=message("help.option_measure_nodes")
@@ -128,5 +128,5 @@ def show(entries: Sequence[dict[str, Any]]) -> None:
         for entry in entries
         for operation, timing in entry["operations"].items()
     ]  # fmt: skip
-    head = [message(f"cli.{key}") for key in ("nodes", "processes", "backend", "operation")]
+    head = [message("cli.nodes"), message("cli.processes"), message("cli.backend"), message("cli.operation")]
     echo_table([*head, "α [µs]", "B [GB/s]", message("cli.bus"), message("cli.date"), message("cli.run")], rows)

@@ -16,12 +16,22 @@ if TYPE_CHECKING:
     from hackathon.schedulers.comparison import Machine
     from hackathon.schedulers.profile_draft import ProfileAnswers
 
+_ASK_TEXTS = {
+    "scheduler": "clusters.ask_scheduler",
+    "title": "clusters.ask_title",
+    "dialect": "clusters.ask_dialect",
+    "gpus": "clusters.ask_gpus",
+    "ranks": "clusters.ask_ranks",
+    "starter": "clusters.ask_starter",
+    "environment": "clusters.ask_environment",
+}
+
 FILE = click.Path(dir_okay=False, path_type=Path)
 NOT_KNOWN = "?"
 """The answer for an unknown value: the default is written and marked."""
 
 
-@named("new", noun="clusters")
+@named("new", help=message("help.clusters_new_help"))
 @click.argument("name")
 @click.option("--scheduler", metavar="NAME", help=message("help.option_new_scheduler"))
 @click.option("--title", metavar="TEXT", help=message("help.option_new_title"))
@@ -170,5 +180,5 @@ def _ask(question: str, kind: Callable[[str], Any], **values: object) -> Any:
         except ValueError:
             raise click.UsageError(message("clusters.not_a_number", text=text)) from None
 
-    prompt = message(f"clusters.ask_{question}", **values)
+    prompt = message(_ASK_TEXTS[question], **values)
     return click.prompt(prompt, default="", show_default=False, value_proc=read, err=True)

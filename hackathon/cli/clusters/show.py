@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from hackathon.schedulers.machine import QueueInfo
 
 
-@named("show", noun="clusters")
+@named("show", help=message("help.clusters_show_help"))
 @click.argument("name")
 @click.option("--live", is_flag=True, help=message("help.option_live"))
 @click.option("--evidence", "with_evidence", is_flag=True, help=message("help.option_evidence"))

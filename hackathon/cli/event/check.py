@@ -14,11 +14,17 @@ if TYPE_CHECKING:
     from hackathon.event.check_report import Trouble
     from hackathon.readiness.collected import TeamReadiness
 
+_LEVEL_TEXTS = {
+    "error": "event_check.level_error",
+    "warning": "event_check.level_warning",
+    "remark": "event_check.level_remark",
+}
+
 PLACE = click.Path(file_okay=False, path_type=Path, resolve_path=True)
 COLORS = {"error": "red", "warning": "yellow", "remark": "blue"}
 
 
-@named("check", noun="event")
+@named("check", help=message("help.event_check_help"))
 @click.argument("folder", required=False, type=PLACE, metavar="[DIR]")
 @click.option("--live", is_flag=True, help=message("help.option_event_live"))
 @click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
@@ -75,7 +81,7 @@ def _echo_alike(troubles: "list[Trouble]") -> None:
     """Print troubles of one kind, and their remedy only once if it is the same."""
     click.echo()
     for number, trouble in enumerate(troubles):
-        level = click.style(message(f"event_check.level_{trouble.level}"), fg=COLORS[trouble.level])
+        level = click.style(message(_LEVEL_TEXTS[trouble.level]), fg=COLORS[trouble.level])
         prefix = f"{trouble.where}: " if trouble.where else ""
         click.echo(f"{level}: {prefix}{trouble.what}")
         following = troubles[number + 1].remedy if number + 1 < len(troubles) else ""

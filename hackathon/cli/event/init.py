@@ -18,11 +18,31 @@ if TYPE_CHECKING:
     from hackathon.event.draft import Draft
     from hackathon.event.table import ParticipantTable
 
+_ASK_TEXTS = {
+    "begin": "event.ask_begin",
+    "title": "event.ask_title",
+    "dates": "event.ask_dates",
+    "place": "event.ask_place",
+    "cluster": "event.ask_cluster",
+    "queue": "event.ask_queue",
+    "teams": "event.ask_teams",
+    "tutors": "event.ask_tutors",
+    "write": "event.ask_write",
+}
+
+_STATE_TEXTS = {
+    "made": "event.state_made",
+    "mended": "event.state_mended",
+    "there": "event.state_there",
+    "left": "event.state_left",
+    "missing": "event.state_missing",
+}
+
 FILE = click.Path(dir_okay=False, path_type=Path)
 PLACE = click.Path(file_okay=False, path_type=Path, resolve_path=True)
 
 
-@named("init", noun="event")
+@named("init", help=message("help.event_init_help"))
 @click.argument("folder", required=False, default=".", type=PLACE, metavar="[DIR]")
 @click.option("--from", "source", metavar="FILE", type=FILE, help=message("help.option_event_from"))
 @click.option("--teams", "table", metavar="CSV", type=FILE, help=message("help.option_event_teams"))
@@ -150,7 +170,7 @@ def _asked(folder: Path, table: "ParticipantTable | None") -> "Draft":
         return text.strip()
 
     def ask(key: str, default: Any = "", convert: Any = str) -> Any:
-        text = message(f"event.ask_{key}")
+        text = message(_ASK_TEXTS[key])
         return click.prompt(text, default, show_default=default != "", value_proc=convert, err=True)
 
     click.echo(message("event.ask_begin"), err=True)
@@ -183,7 +203,12 @@ def _say_file(path: Path, text: str, news: list[str], *, dry: bool, preview: boo
 def _say(folder: Path, outcome: "DirectoriesMade", script: Path | None, dry: bool) -> None:
     from hackathon.cli.show import echo_table
 
-    heads = [message(f"event.head_{head}") for head in ("folder", "mode", "owner", "state")]
+    heads = [
+        message("event.head_folder"),
+        message("event.head_mode"),
+        message("event.head_owner"),
+        message("event.head_state"),
+    ]
     echo_table(heads, [_row(directory, folder) for directory in outcome.folders])
     for identifier, values in outcome.notes:
         text = message(identifier, **{name: printable(str(value)) for name, value in values.items()})
@@ -208,7 +233,7 @@ def _row(directory: "Made", folder: Path) -> list[str]:
 
     plan, status = directory.wanted, directory.found
     path = plan.path.relative_to(folder) if plan.path.is_relative_to(folder) else plan.path
-    state = message(f"event.state_{directory.state}") + (f": {directory.why}" if directory.why else "")
+    state = message(_STATE_TEXTS[directory.state]) + (f": {directory.why}" if directory.why else "")
     if status is None:
         owner = user_name(plan.owner) + (f":{group_name(plan.group)}" if plan.group is not None else "")
         return [f"{path}/", stat.filemode(stat.S_IFDIR | plan.mode) + ("+" if plan.acl else ""), owner, state]

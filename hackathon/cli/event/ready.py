@@ -20,10 +20,26 @@ if TYPE_CHECKING:
     from hackathon.readiness.situation import ChecklistItem, Situation
     from hackathon.runs.directory import RunDirectory
 
+_STATE_TEXTS = {
+    "ok": "ready.state_ok",
+    "bad": "ready.state_bad",
+    "unknown": "ready.state_unknown",
+}
+
+_ITEM_TEXTS = {
+    "account": "ready.item_account",
+    "environment": "ready.item_environment",
+    "data": "ready.item_data",
+    "job": "ready.item_job",
+    "check": "ready.item_check",
+    "baseline": "ready.item_baseline",
+    "tutors": "ready.item_tutors",
+}
+
 MARKS = {True: ("✓", "ok", "green"), False: ("✗", "bad", "red"), None: ("–", "unknown", "yellow")}
 
 
-@named("ready")
+@named("ready", help=message("help.ready_help"))
 @click.argument("target", required=False, metavar="[RECIPE|FOLDER]")
 @click.option("--cluster", metavar="NAME", help=message("help.option_cluster"))
 @click.option("--queue", metavar="NAME", help=message("help.option_queue"))
@@ -118,8 +134,8 @@ def _echo(state: "Situation", checklist: "Sequence[ChecklistItem]") -> None:
     plain = bool(os.environ.get("NO_COLOR")) or not encodes("✓✗→–")
     for item in checklist:
         mark, word, color = MARKS[item.ok]
-        label = f"[{message(f'ready.state_{word}')}]" if plain else click.style(mark, fg=color)
-        click.echo(f"{label} {message(f'ready.item_{item.name}')}: {printable(item.evidence)}")
+        label = f"[{message(_STATE_TEXTS[word])}]" if plain else click.style(mark, fg=color)
+        click.echo(f"{label} {message(_ITEM_TEXTS[item.name])}: {printable(item.evidence)}")
         if item.remedy:
             click.echo(f"    {'->' if plain else '→'} {printable(item.remedy)}")
     left = sum(not item.ok for item in checklist)

@@ -9,7 +9,7 @@ from hackathon.text.errors import RequestError
 from hackathon.text.messages import language, message
 
 
-@named("report", noun="event")
+@named("report", help=message("help.event_report_help"))
 @click.argument(
     "folder", required=False, metavar="[DIR]", type=click.Path(file_okay=False, path_type=Path, resolve_path=True)
 )

@@ -21,7 +21,7 @@ WIDTH = 80
 PLACE = click.Path(file_okay=False, path_type=Path, resolve_path=True)
 
 
-@named("show", noun="event")
+@named("show", help=message("help.event_show_help"))
 @click.argument("folder", required=False, type=PLACE, metavar="[DIR]")
 @click.option("--knows", metavar="WORD", help=message("help.option_event_knows"))
 @click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
@@ -66,12 +66,12 @@ def _title(event: "Event") -> None:
 
     click.echo(click.style(printable(localized(event.title)), bold=True))
     for key, texts in (
-        ("dates", [date_text(date) for date in event.dates]),
-        ("place", [localized(event.place)] if event.place else []),
-        ("hosts", [localized(host) for host in event.hosts]),
+        ("event.dates", [date_text(date) for date in event.dates]),
+        ("event.place", [localized(event.place)] if event.place else []),
+        ("event.hosts", [localized(host) for host in event.hosts]),
     ):
         if texts:
-            _list(message(f"event.{key}"), texts)
+            _list(message(key), texts)
 
 
 def _list(head: str, texts: list[str]) -> None:
@@ -188,7 +188,15 @@ def _tutors(event: "Event", tutors: "list[Tutor]") -> None:
         ]
         for tutor in tutors
     ]
-    echo_table([message(f"event.head_{head}") for head in ("tutor", "account", "knows", "teams")], rows)
+    echo_table(
+        [
+            message("event.head_tutor"),
+            message("event.head_account"),
+            message("event.head_knows"),
+            message("event.head_teams"),
+        ],
+        rows,
+    )
 
 
 def _experts(event: "Event", word: str, as_json: bool) -> int:

@@ -15,8 +15,20 @@ if TYPE_CHECKING:
     from hackathon.access.ownership import Look
     from hackathon.access.trust_record import Decision
 
+_TRUST_TEXTS = {
+    "removed": "trust.removed",
+    "ignored": "trust.ignored",
+    "trusted": "trust.trusted",
+    "not_needed": "trust.not_needed",
+}
 
-@named("trust")
+_ANSWER_TEXTS = {
+    "trust": "trust.answer_trust",
+    "ignore": "trust.answer_ignore",
+}
+
+
+@named("trust", help=message("help.trust_help"))
 @click.argument("path", required=False, type=click.Path(path_type=Path), metavar="[PATH]")
 @click.option("--list", "listing", is_flag=True, help=message("trust.option_list"))
 @click.option("--remove", is_flag=True, help=message("trust.option_remove"))
@@ -99,10 +111,8 @@ def _show(entries: "list[Decision]", as_json: bool) -> None:
     if not entries:
         click.echo(message("trust.none"), err=True)
         return
-    heads = [message(f"trust.head_{column}") for column in ("answer", "owner", "folder")]
-    echo_table(
-        heads, [[message(f"trust.answer_{decision.answer}"), decision.name, decision.path] for decision in entries]
-    )
+    heads = [message("trust.head_answer"), message("trust.head_owner"), message("trust.head_folder")]
+    echo_table(heads, [[message(_ANSWER_TEXTS[decision.answer]), decision.name, decision.path] for decision in entries])
 
 
 def _say(state: str, folder: Path, look: "Look | None", as_json: bool) -> None:
@@ -115,7 +125,7 @@ def _say(state: str, folder: Path, look: "Look | None", as_json: bool) -> None:
         return
     if look is not None:
         click.echo(about(look) if look.path.name == EVENT_FILE else about_project(look), err=True)
-    click.echo(message(f"trust.{state}", folder=printable(str(folder))))
+    click.echo(message(_TRUST_TEXTS[state], folder=printable(str(folder))))
 
 
 def _echo_json(value: dict[str, Any]) -> None:

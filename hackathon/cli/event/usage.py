@@ -10,7 +10,7 @@ from hackathon.text.errors import RequestError
 from hackathon.text.messages import message
 
 
-@named("usage", noun="event")
+@named("usage", help=message("help.event_usage_help"))
 @click.argument(
     "folder", required=False, metavar="[DIR]", type=click.Path(exists=True, file_okay=False, path_type=Path)
 )

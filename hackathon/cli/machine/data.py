@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from hackathon.jobs.places import Foreign
 
 
-@named("data", cls=LocalizedGroup)
+@named("data", help=message("help.data_help"), cls=LocalizedGroup)
 def command() -> None:
     pass
 
 
-@named("fetch", noun="data")
+@named("fetch", help=message("help.data_fetch_help"), short=message("help.data_fetch_short"))
 @click.argument("target", required=False, metavar="[RECIPE|FOLDER]")
 @option_trust
 @click.option("--again", is_flag=True, help=message("help.option_fetch_again"))
@@ -43,7 +43,7 @@ def fetch(target: str | None, foreign: "Foreign", again: bool) -> None:
             click.echo(message("data.no_sum", name=entry.name, found=checksum), err=True)
 
 
-@named("check", noun="data")
+@named("check", help=message("help.data_check_help"), short=message("help.data_check_short"))
 @click.argument("target", required=False, metavar="[RECIPE|FOLDER]")
 @option_trust
 def check(target: str | None, foreign: "Foreign") -> None:
@@ -62,7 +62,7 @@ def check(target: str | None, foreign: "Foreign") -> None:
         raise HackathonError("data.bad", count=count)
 
 
-@named("stage", noun="data")
+@named("stage", help=message("help.data_stage_help"), short=message("help.data_stage_short"))
 @click.argument("target", required=False, metavar="[RECIPE|FOLDER]")
 @option_trust
 @click.option(

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 MARKS = {"good": ("✓", "green"), "warning": ("!", "yellow"), "bad": ("✗", "red")}
 
 
-@named("doctor")
+@named("doctor", help=message("help.doctor_help"))
 @click.argument("target", required=False, metavar="[RECIPE|FOLDER]")
 @job_options
 @click.option("--job", "with_job", is_flag=True, help=message("help.option_doctor_job"))

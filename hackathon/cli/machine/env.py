@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from hackathon.jobs.resolve import Sources
 
 
-@named("env", cls=LocalizedGroup)
+@named("env", help=message("help.env_help"), cls=LocalizedGroup)
 def command() -> None:
     pass
 
 
-@named("create", noun="env")
+@named("create", help=message("help.env_create_help"), short=message("help.env_create_short"))
 @click.argument("target", required=False, metavar="[RECIPE|FOLDER]")
 @click.option("--variant", type=click.Choice(VARIANTS), default="cpu", help=message("help.option_variant"))
 @click.option("--python", metavar="PYTHON", help=message("help.option_python"))
@@ -138,7 +138,7 @@ def _on_compute(sources: "Sources", envs: Path, words: list[str], waiting: bool,
     finish(start(plan(small, become=builder, admit=admit)), waiting, as_json)
 
 
-@named("list", noun="env")
+@named("list", help=message("help.env_list_help"), short=message("help.env_list_short"))
 @click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
 def list_all(as_json: bool) -> None:
     from hackathon.cli.show import echo_table
@@ -152,7 +152,12 @@ def list_all(as_json: bool) -> None:
     if not environments:
         click.echo(message("environments.none", folder=envs), err=True)
         return
-    heads = [message(f"environments.{column}") for column in ("variant", "packages", "built_at", "folder")]
+    heads = [
+        message("environments.variant"),
+        message("environments.packages"),
+        message("environments.built_at"),
+        message("environments.folder"),
+    ]
     echo_table(
         [message("cli.name"), *heads],
         [
@@ -168,7 +173,7 @@ def list_all(as_json: bool) -> None:
     )
 
 
-@named("show", noun="env")
+@named("show", help=message("help.env_show_help"), short=message("help.env_show_short"))
 @click.argument("name", metavar="ENVIRONMENT")
 @click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
 def show(name: str, as_json: bool) -> None:

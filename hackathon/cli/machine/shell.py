@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from hackathon.jobs.places import Foreign
 
 
-@named("shell")
+@named("shell", help=message("help.shell_help"))
 @click.argument("target", required=False, metavar="[RECIPE|FOLDER]")
 @job_options
 @option_trust

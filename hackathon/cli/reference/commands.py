@@ -13,7 +13,7 @@ from hackathon.text.messages import message
 def listing() -> str:
     """Return the list of all commands, in the language in which this process has loaded them."""
     lines = [
-        f"- {message(f'cli.section_{section}')}: " + ", ".join(f"[`{name}`](#{name})" for name in names)
+        f"- {message(main.SECTIONS[section])}: " + ", ".join(f"[`{name}`](#{name})" for name in names)
         for section, names in main.COMMANDS.items()
     ]
     group = main.build()

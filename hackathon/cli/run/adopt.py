@@ -6,7 +6,7 @@ from hackathon.cli.options import named, runs_folder
 from hackathon.text.messages import message
 
 
-@named("adopt")
+@named("adopt", help=message("help.adopt_help"))
 @click.argument("target", metavar="JOBID|DIR")
 @click.option("--cluster", metavar="NAME", help=message("help.option_cluster"))
 @click.option("--processes", metavar="N", type=click.IntRange(min=1), help=message("help.option_processes"))

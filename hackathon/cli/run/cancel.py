@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from hackathon.runs.directory import RunDirectory
 
 
-@named("cancel")
+@named("cancel", help=message("help.cancel_help"))
 @click.argument("names", nargs=-1, metavar="RUN|STUDY...")
 @click.option("-y", "--yes", is_flag=True, help=message("help.option_cancel_yes"))
 def command(names: tuple[str, ...], yes: bool) -> None:

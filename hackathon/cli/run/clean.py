@@ -14,11 +14,21 @@ from hackathon.text.units import format_size
 if TYPE_CHECKING:
     from hackathon.runs.clean import Candidate
 
+_REASON_TEXTS = {
+    "partial": "outputs.reason_partial",
+    "failed": "outputs.reason_failed",
+    "never_submitted": "outputs.reason_never_submitted",
+    "output": "outputs.reason_output",
+    "changed_source": "outputs.reason_changed_source",
+    "source": "outputs.reason_source",
+    "cache": "outputs.reason_cache",
+}
+
 KEPT_RUNS = 5
 """Runs with remaining outputs that are listed."""
 
 
-@named("clean")
+@named("clean", help=message("help.clean_help"))
 @click.option("--failed", is_flag=True, help=message("help.option_failed"))
 @click.option("--sources", is_flag=True, help=message("help.option_sources"))
 @click.option("--outputs", "names", metavar="RUN", multiple=True, help=message("help.option_outputs"))
@@ -84,7 +94,7 @@ def _show(going: "Sequence[Candidate]", project: Path) -> None:
             run = "/".join(path.split("/")[:2])
             folder = f"{path}/".removeprefix(f"{run}/")
             path = f"{run}/{OutputLine(folder, candidate.outputs).text}"
-        rows.append([path, format_size(candidate.size), message(f"outputs.reason_{candidate.reason}")])
+        rows.append([path, format_size(candidate.size), message(_REASON_TEXTS[candidate.reason])])
         if candidate.files is None:
             rows += [[f"  {line.text}", format_size(line.size), message("outputs.reason_output")]
                      for line in lines(candidate.outputs)]  # fmt: skip

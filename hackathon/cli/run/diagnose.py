@@ -26,7 +26,7 @@ UNREAD = 5
 """Files that a warning lists."""
 
 
-@named("diagnose")
+@named("diagnose", help=message("help.diagnose_help"))
 @click.argument("targets", nargs=-1, metavar="[RUN|STUDY|FILE]...")
 @click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
 @click.option("--bundle", is_flag=False, flag_value="", metavar="[FILE]", help=message("help.option_bundle"))

@@ -41,7 +41,7 @@ def _complete_pattern(context: click.Context, parameter: click.Parameter, incomp
     return [name for name in names if name.startswith(incomplete)]
 
 
-@named("fetch")
+@named("fetch", help=message("help.fetch_help"))
 @click.argument("name", metavar="RUN", shell_complete=_complete_run)
 @click.argument("patterns", nargs=-1, metavar="[PATTERN]...", shell_complete=_complete_pattern)
 @click.option("--to", "folder", metavar="DIR", type=click.Path(file_okay=False, path_type=Path),

@@ -20,6 +20,13 @@ if TYPE_CHECKING:
     from hackathon.logs.merge import Line, LogReader
     from hackathon.runs.directory import RunDirectory
 
+_ACCESS_TEXTS = {
+    "link": "access.link",
+    "kind": "access.kind",
+    "owner": "access.owner",
+    "outside": "access.outside",
+}
+
 REFUSED = 5
 """The most refused files of a run that are listed."""
 LAST = 50
@@ -54,7 +61,7 @@ class MomentType(click.ParamType[float]):
             self.fail(message("logs.bad_since", value=value), param, ctx)
 
 
-@named("logs")
+@named("logs", help=message("help.logs_help"))
 @click.argument("name", required=False, metavar="[RUN]")
 @click.option("-f", "--follow", "following", is_flag=True, help=message("help.option_follow"))
 @click.option("--rank", "chosen", type=Ranks(), multiple=True, help=message("help.option_rank"))
@@ -104,7 +111,7 @@ def tell_refused(run: "RunDirectory") -> None:
     """Warn on stderr of files of a run that exist and are refused, because they may contain the searched lines."""
     refused = run.refused()
     for refusal in refused[:REFUSED]:
-        text = message("access.refused", path=run.path / refusal.name, what=message(f"access.{refusal.reason}"))
+        text = message("access.refused", path=run.path / refusal.name, what=message(_ACCESS_TEXTS[refusal.reason]))
         click.echo(f"{message('cli.warning')}: {printable(text)}", err=True)
     if len(refused) > REFUSED:
         click.echo(message("access.refused_more", count=len(refused) - REFUSED), err=True)

@@ -17,6 +17,36 @@ if TYPE_CHECKING:
     from hackathon.rehearsal.understood import Quantity, Understood
     from hackathon.rehearsal.verdict import RehearsalFinding
 
+_ABOUT_TEXTS = {
+    "by_meter": "rehearsal.about_by_meter",
+    "by_recorder": "rehearsal.about_by_recorder",
+    "by_parameter": "rehearsal.about_by_parameter",
+    "batch_scope": "rehearsal.about_batch_scope",
+    "batch_unknown": "rehearsal.about_batch_unknown",
+    "step_by_meter": "rehearsal.about_step_by_meter",
+    "step_by_rate": "rehearsal.about_step_by_rate",
+    "step_by_batch": "rehearsal.about_step_by_batch",
+    "step_by_recorder": "rehearsal.about_step_by_recorder",
+    "step_unknown": "rehearsal.about_step_unknown",
+    "memory_of_gpu": "rehearsal.about_memory_of_gpu",
+    "memory_of_node": "rehearsal.about_memory_of_node",
+    "memory_unknown": "rehearsal.about_memory_unknown",
+}
+
+_ENDED_TEXTS = {
+    "steps": "rehearsal.ended_steps",
+    "seconds": "rehearsal.ended_seconds",
+    "silent": "rehearsal.ended_silent",
+    "walltime": "rehearsal.ended_walltime",
+}
+
+_BY_TEXTS = {
+    "meter": "rehearsal.by_meter",
+    "recorder": "rehearsal.by_recorder",
+    "pattern": "rehearsal.by_pattern",
+    "words": "rehearsal.by_words",
+}
+
 OWN_WORDS = ("meter", "recorder", "pattern", "words")
 """Sources of a metric that have their own text; others are titles of formats."""
 WRITTEN = 5
@@ -35,6 +65,7 @@ def show_rehearsal(
     """Print all results, the verdict last."""
     from hackathon.cli.program_findings import show_reports
     from hackathon.cli.show import printable
+    from hackathon.programs.scripts.findings import SEVERITY_TEXTS
 
     show_reports(reports)
     for rehearsal in rehearsals:
@@ -44,7 +75,7 @@ def show_rehearsal(
     if findings:
         click.echo()
     for finding in findings:
-        severity = click.style(message(f"lint.{finding.severity}"), fg=COLORS[finding.severity])
+        severity = click.style(message(SEVERITY_TEXTS[finding.severity]), fg=COLORS[finding.severity])
         position = finding.path + (f":{finding.line}" if finding.line else "")
         click.echo(
             f"{printable(position)}{': ' if position else ''}{severity}: {printable(finding.message)} [{finding.rule}]"
@@ -91,7 +122,7 @@ def show_json(
 
 def _lines(rehearsal: "Understood") -> Iterator[str]:
     """Yield the facts of one run, a line each."""
-    why = f" – {message(f'rehearsal.ended_{rehearsal.ended}')}" if rehearsal.ended else ""
+    why = f" – {message(_ENDED_TEXTS[rehearsal.ended])}" if rehearsal.ended else ""
     yield message(
         "rehearsal.run", processes=rehearsal.processes, run=rehearsal.run.id[-8:], state=rehearsal.state.state, why=why
     )
@@ -103,7 +134,7 @@ def _lines(rehearsal: "Understood") -> Iterator[str]:
         line = f"  {metric.name} {metric.value:.6g} {metric.unit}".rstrip()
         if metric.place is not None:
             source = metric.place.by
-            by = message(f"rehearsal.by_{source}") if source in OWN_WORDS else source
+            by = message(_BY_TEXTS[source]) if source in OWN_WORDS else source
             position = f"{metric.place.file}:{metric.place.line}"
             source = message("rehearsal.known", value=position, about=by) + ": " + metric.place.text.strip()[:SHOWN]
             line += "   ← " + (source if metric.place.line else by)
@@ -117,13 +148,15 @@ def _lines(rehearsal: "Understood") -> Iterator[str]:
             "rehearsal.written", files=", ".join([*names, *(["…"] if rehearsal.written[WRITTEN:] else [])])
         )
     if rehearsal.processes > 1:
-        key = next(
-            (f"data_{doubt.id.replace('-', '_')}" for doubt in rehearsal.doubts if doubt.id in _DATA), "data_unknown"
-        )
-        yield "  " + message("rehearsal.data", what=message(f"rehearsal.{key}"))
+        key = next((_DATA[doubt.id] for doubt in rehearsal.doubts if doubt.id in _DATA), "rehearsal.data_unknown")
+        yield "  " + message("rehearsal.data", what=message(key))
 
 
-_DATA = ("identical-ranks", "no-group", "several-worlds")
+_DATA = {
+    "identical-ranks": "rehearsal.data_identical_ranks",
+    "no-group": "rehearsal.data_no_group",
+    "several-worlds": "rehearsal.data_several_worlds",
+}
 
 
 def _step(seconds: float) -> str:
@@ -131,7 +164,7 @@ def _step(seconds: float) -> str:
 
 
 def _said(quantity: "Quantity", form: Callable[[float], str]) -> str:
-    about = message(f"rehearsal.about_{quantity.about}")
+    about = message(_ABOUT_TEXTS[quantity.about])
     if quantity.value is None:
         return message("rehearsal.not_known", why=about)
     return message("rehearsal.known", value=form(quantity.value), about=about)
@@ -144,7 +177,7 @@ def _batch(rehearsal: "Understood") -> str:
         "rehearsal.batch_is",
         total=f"{rehearsal.batch.value:g}",
         each=f"{rehearsal.batch.value / rehearsal.processes:g}",
-        about=message(f"rehearsal.about_{rehearsal.batch.about}"),
+        about=message(_ABOUT_TEXTS[rehearsal.batch.about]),
     )
 
 

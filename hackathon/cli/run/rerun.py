@@ -22,8 +22,14 @@ if TYPE_CHECKING:
     from hackathon.runs.source.snapshot import Source
     from hackathon.runs.submit import Outcomes
 
+_TO_RUN_TEXTS = {
+    "command": "crate.to_run_command",
+    "line": "crate.to_run_line",
+    "variable": "crate.to_run_variable",
+}
 
-@named("rerun")
+
+@named("rerun", help=message("help.rerun_help"))
 @click.argument("name", metavar="RUN|CRATE")
 @job_options
 @click.option("--note", default="", metavar="TEXT", help=message("help.option_note"))
@@ -212,13 +218,15 @@ def _remarks(crate: "Crate") -> list[str]:
 
     about = crate.about_source
     remarks = [
-        message(f"crate.remark_{kind}", files=", ".join(map(str, names)))
+        message(kind, files=", ".join(map(str, names)))
         for kind, names in (
-            ("edited", crate.changed), ("masked", about.get("masked")), ("altered", about.get("altered")),
-            ("outside", about.get("outside")),
+            ("crate.remark_edited", crate.changed),
+            ("crate.remark_masked", about.get("masked")),
+            ("crate.remark_altered", about.get("altered")),
+            ("crate.remark_outside", about.get("outside")),
         )
         if names
-    ]  # fmt: skip
+    ]
     then = crate.recorded.toolkit_version
     if then and then != hackathon.__version__:
         remarks.append(message("crate.remark_toolkit", then=then, now=hackathon.__version__))
@@ -271,7 +279,7 @@ def _echo_brought(new: "Request", files: int) -> None:
         *(("variable", f"{name}={value}") for name, value in brought["variables"].items()),
     ]
     for kind, text in lines:
-        click.echo(f"  {message(f'crate.to_run_{kind}')}: {printable(text)}", err=True)
+        click.echo(f"  {message(_TO_RUN_TEXTS[kind])}: {printable(text)}", err=True)
 
 
 def _echo_changes(cluster: str, changes: "Sequence[RequestChange]") -> None:

@@ -14,6 +14,12 @@ if TYPE_CHECKING:
     from hackathon.runs.status import RunStatus
     from hackathon.runs.submit import Outcomes
 
+_SKIPPED_TEXTS = {
+    "complete": "segments.skipped_complete",
+    "failed": "segments.skipped_failed",
+    "lost": "segments.skipped_lost",
+}
+
 
 def refuse_repeat(segments: int, repeat: int) -> None:
     """Raise RequestError for several chains at once."""
@@ -35,7 +41,7 @@ def place(run: "RunDirectory") -> str:
     if segment is None:
         return ""
     text = message("segments.place", number=segment.number, of=segment.of)
-    return f"{text}: {message(f'segments.skipped_{segment.skipped}')}" if segment.skipped else text
+    return f"{text}: {message(_SKIPPED_TEXTS[segment.skipped])}" if segment.skipped else text
 
 
 def with_followers(runs: "Sequence[RunDirectory]") -> "list[RunDirectory]":

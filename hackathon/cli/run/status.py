@@ -15,6 +15,13 @@ if TYPE_CHECKING:
     from hackathon.runs.directory import RunDirectory
     from hackathon.runs.status import RunStatus
 
+_ENDED_TEXTS = {
+    "steps": "rehearsal.ended_steps",
+    "seconds": "rehearsal.ended_seconds",
+    "silent": "rehearsal.ended_silent",
+    "walltime": "rehearsal.ended_walltime",
+}
+
 SHOWN = 20
 SHOWN_OUTPUTS = 3
 """The most named runs that are printed with their outputs."""
@@ -22,7 +29,7 @@ SHOWN_CAUSES = 3
 """Failed runs whose cause is printed after a wait."""
 
 
-@named("status")
+@named("status", help=message("help.status_help"))
 @click.argument("names", nargs=-1, metavar="[RUN|STUDY]...")
 @click.option("--all", "everything", is_flag=True, help=message("help.option_all"))
 @click.option("--no-ask", is_flag=True, help=message("help.option_no_ask"))
@@ -154,6 +161,6 @@ def _why(run: "RunDirectory", state: "RunStatus", position: str, finding: "Findi
     by_try = _ended_by_try(run, state)
     if by_try not in ("", "silent"):
         finding = None
-    reason = message(f"rehearsal.ended_{by_try}") if by_try else state.beside_state
+    reason = message(_ENDED_TEXTS[by_try]) if by_try else state.beside_state
     ended = cause_text(finding, " ".join(part for part in (reason, raw) if part))
     return " ".join(part for part in (position and f"{position};", ended) if part).rstrip(";")

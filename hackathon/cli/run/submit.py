@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from hackathon.jobs.places import Foreign
 
 
-@named("submit")
+@named("submit", help=message("help.submit_help"))
 @click.argument("target", required=False, metavar="[RECIPE|FOLDER]")
 @job_options
 @click.option("--repeat", metavar="N", type=click.IntRange(1, 1000), default=1, help=message("help.option_repeat"))

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from hackathon.runs.status import RunStatus
 
 
-@named("try")
+@named("try", help=message("help.try_help"))
 @click.argument("target", required=False, metavar="[RECIPE|FOLDER]")
 @job_options
 @click.option("--seconds", type=click.IntRange(10, 3600), default=60, show_default=True, metavar="N",

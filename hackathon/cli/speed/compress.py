@@ -14,8 +14,27 @@ if TYPE_CHECKING:
     from hackathon.jobs.places import Foreign
     from hackathon.tuning.compress.verdict import HookRow, HookTable
 
+_VERDICT_TEXTS = {
+    "pays": "compress.verdict_pays",
+    "accuracy": "compress.verdict_accuracy",
+    "unclear": "compress.verdict_unclear",
+    "slower": "compress.verdict_slower",
+    "none": "compress.verdict_none",
+    "few": "compress.verdict_few",
+    "failed": "compress.verdict_failed",
+}
 
-@named("compress")
+_HEAD_TEXTS = {
+    "hook": "compress.head_hook",
+    "sent": "compress.head_sent",
+    "speed": "compress.head_speed",
+    "interval": "compress.head_interval",
+    "difference": "compress.head_difference",
+    "verdict": "compress.head_verdict",
+}
+
+
+@named("compress", help=message("help.compress_help"))
 @click.argument("target", required=False, metavar="[RECIPE|FOLDER]")
 @job_options
 @click.option("--hooks", default="", metavar="NAME,…", help=message("compress.option_hooks"))
@@ -91,7 +110,7 @@ def _show(table: "HookTable", run: str, processes: int) -> None:
         click.echo(message("compress.no_accuracy"))
     click.echo()
     names = ("hook", "sent", "speed", "interval", "difference", "verdict")
-    echo_table([message(f"compress.head_{name}") for name in names], [_cells(row, table) for row in table.rows])
+    echo_table([message(_HEAD_TEXTS[name]) for name in names], [_cells(row, table) for row in table.rows])
     click.echo()
     click.echo(message("speedup.error_rate", percent=f"{100 * FALSE_CLAIMS:g}"))
     for row in table.rows:
@@ -120,7 +139,7 @@ def _cells(row: "HookRow", table: "HookTable") -> list[str]:
     return [
         row.time.name, sent, f"{ratio.middle:.3f}×" if ratio is not None else "–",
         f"{ratio.low:.3f}–{ratio.high:.3f}" if bounded and ratio is not None else "–",
-        difference, message(f"compress.verdict_{row.verdict}"),
+        difference, message(_VERDICT_TEXTS[row.verdict]),
     ]  # fmt: skip
 
 

@@ -16,6 +16,14 @@ if TYPE_CHECKING:
     from hackathon.tuning.microbatch.convolutions import LayerPlan
     from hackathon.tuning.verdict import OptionRow
 
+_VERDICT_TEXTS = {
+    "faster": "speedup.verdict_faster",
+    "slower": "speedup.verdict_slower",
+    "none": "speedup.verdict_none",
+    "few": "speedup.verdict_few",
+    "failed": "speedup.verdict_failed",
+}
+
 
 def measure_layers(
     program: "SingleProcess", workspace: int | None, shared: bool, seconds: int, again: bool, yes: bool, as_json: bool
@@ -66,7 +74,15 @@ def _show(plan: "LayerPlan", row: "OptionRow | None") -> None:
         sizes = "+".join(map(str, split.sizes)) if split else str(layer.batch)
         gain = f"{seconds / split.seconds:.2f}×" if split else "–"
         rows.append([printable(layer.name), f"{1000 * seconds:.2f} ms", sizes, gain])
-    echo_table([message(f"microbatch.head_{name}") for name in ("layer", "time", "sizes", "gain")], rows)
+    echo_table(
+        [
+            message("microbatch.head_layer"),
+            message("microbatch.head_time"),
+            message("microbatch.head_sizes"),
+            message("microbatch.head_gain"),
+        ],
+        rows,
+    )
     click.echo()
     if row is None:
         click.echo(message("microbatch.no_split_pays"))
@@ -78,7 +94,7 @@ def _show(plan: "LayerPlan", row: "OptionRow | None") -> None:
     click.echo(
         message(
             "microbatch.compared", ratio=f"{ratio.middle:.3f}", low=f"{ratio.low:.3f}", high=f"{ratio.high:.3f}",
-            verdict=message(f"speedup.verdict_{row.verdict}"),
+            verdict=message(_VERDICT_TEXTS[row.verdict]),
         )
     )  # fmt: skip
     if row.wins:

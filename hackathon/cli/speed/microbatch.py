@@ -15,8 +15,26 @@ if TYPE_CHECKING:
     from hackathon.runs.directory import RunDirectory
     from hackathon.tuning.microbatch.search import BatchSplit, SplitProbe
 
+_HEAD_TEXTS = {
+    "parts": "microbatch.head_parts",
+    "size": "microbatch.head_size",
+    "what": "microbatch.head_what",
+    "result": "microbatch.head_result",
+    "memory": "microbatch.head_memory",
+    "speed": "microbatch.head_speed",
+}
 
-@named("microbatch")
+_KIND_TEXTS = {
+    "search": "largest_batch.kind_search",
+    "confirm": "largest_batch.kind_confirm",
+    "bf16": "largest_batch.kind_bf16",
+    "recompute": "largest_batch.kind_recompute",
+    "checkpointing": "largest_batch.kind_checkpointing",
+    "accumulate": "largest_batch.kind_accumulate",
+}
+
+
+@named("microbatch", help=message("help.microbatch_help"))
 @click.argument("target", required=False, metavar="[RECIPE|FOLDER]")
 @job_options
 @click.option("--memory", type=MemorySize(), metavar="SIZE", help=message("microbatch.option_memory"))
@@ -106,10 +124,10 @@ def _show(run: "RunDirectory", batch_split: "BatchSplit", fewest: bool) -> None:
         return format_size(size) if size is not None else message("speedup.unknown")
 
     names = ("parts", "size", "what", "result", "memory", "speed")
-    heads = [message(f"microbatch.head_{name}") for name in names]
+    heads = [message(_HEAD_TEXTS[name]) for name in names]
     rows = [
         [
-            str(probe.parts), str(probe.size or "–"), message(f"largest_batch.kind_{probe.kind}"), _ended(probe),
+            str(probe.parts), str(probe.size or "–"), message(_KIND_TEXTS[probe.kind]), _ended(probe),
             memory(probe.memory), f"{number(probe.value)} {printable(batch_split.unit)}".rstrip(),
         ]
         for probe in batch_split.probes if probe.kind != "speed"

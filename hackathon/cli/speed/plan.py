@@ -15,8 +15,42 @@ if TYPE_CHECKING:
 
     from hackathon.parallel.plan.request import PlanResult
 
+_OBJECTIVE_TEXTS = {
+    "step": "plan.objective_step",
+    "max-load": "plan.objective_max_load",
+    "fill": "plan.objective_fill",
+}
 
-@named("plan")
+_ALTERNATIVE_TEXTS = {
+    "one-device": "plan.alternative_one_device",
+    "even": "plan.alternative_even",
+    "data-parallel": "plan.alternative_data_parallel",
+}
+
+_COLUMN_TEXTS = {
+    "stage": "plan.column_stage",
+    "operators": "plan.column_operators",
+    "count": "plan.column_count",
+    "replicas": "plan.column_replicas",
+    "forward": "plan.column_forward",
+    "backward": "plan.column_backward",
+    "transfer": "plan.column_transfer",
+    "memory": "plan.column_memory",
+    "saving": "plan.column_saving",
+}
+
+_HELP_TEXTS = {
+    "recompute": "plan.help_recompute",
+    "offload": "plan.help_offload",
+    "recompute-and-offload": "plan.help_recompute_and_offload",
+    "free-shape": "plan.help_free_shape",
+    "more-devices": "plan.help_more_devices",
+    "tensor-parallelism": "plan.help_tensor_parallelism",
+    "more-memory": "plan.help_more_memory",
+}
+
+
+@named("plan", help=message("help.plan_help"))
 @click.argument("model", metavar="[MODEL.py:FUNCTION]", required=False)
 @click.option("--graph", metavar="FILE", type=click.Path(path_type=Path), help=message("help.option_plan_graph"))
 @click.option("--devices", metavar="FILE", type=click.Path(path_type=Path), help=message("help.option_plan_devices"))
@@ -118,7 +152,7 @@ def _show(result: "PlanResult", value: dict[str, Any], written: "Sequence[Path |
         limit = format_size(result.request.devices.memory)
         click.echo(message("plan.blocking", operator=name, size=size, limit=limit), err=True)
         for remedy in value["help"]:
-            text = message(f"plan.help_{remedy.replace('-', '_')}", count=result.enough_devices)
+            text = message(_HELP_TEXTS[remedy], count=result.enough_devices)
             click.echo(f"  {text}", err=True)
     else:
         _show_plan(result, value)
@@ -140,10 +174,10 @@ def _show_plan(result: "PlanResult", value: dict[str, Any]) -> None:
 
     plan = result.plan
     assert plan is not None and result.gap is not None
-    echo_table([message(f"plan.column_{column}") for column in STAGE_COLUMNS], stage_rows(plan, value))
+    echo_table([message(_COLUMN_TEXTS[column]) for column in STAGE_COLUMNS], stage_rows(plan, value))
     click.echo()
     click.echo(kind_of(plan))
-    objective = message(f"plan.objective_{result.request.objective.replace('-', '_')}")
+    objective = message(_OBJECTIVE_TEXTS[result.request.objective])
     click.echo(message("plan.value", objective=objective, seconds=seconds(value["value"])))
     click.echo(message("plan.devices_used", used=plan.devices_used, count=result.request.devices.count))
     quality = message("plan.proven") if result.proven else message("plan.gap", gap=f"{100 * result.gap:.2g}")
@@ -156,6 +190,6 @@ def _show_plan(result: "PlanResult", value: dict[str, Any]) -> None:
     click.echo()
     click.echo(message("plan.alternatives"))
     for alternative in value["alternatives"]:
-        name = message(f"plan.alternative_{alternative['name'].replace('-', '_')}")
+        name = message(_ALTERNATIVE_TEXTS[alternative["name"]])
         fit = "" if alternative["feasible"] else message("plan.does_not_fit")
         click.echo(f"  {name}: {seconds(alternative['value'])}{fit}")

@@ -16,6 +16,14 @@ if TYPE_CHECKING:
     from hackathon.parallel.plan.graph import Graph
     from hackathon.parallel.plan.request import PlanRequest, PlanResult
 
+_UNCHECKED_TEXTS = {
+    "memory": "capture.unchecked_memory",
+    "time": "capture.unchecked_time",
+    "meta": "capture.unchecked_meta",
+    "failed": "capture.unchecked_failed",
+    "off": "capture.unchecked_off",
+}
+
 ASSUMED_BANDWIDTH = 10_000_000_000
 """The default bandwidth between two devices in bytes/s: about a PCI Express 3.0 slot. A message names it."""
 PER_DEVICE = (1, 2, 4)
@@ -223,7 +231,7 @@ def _told(record: "Mapping[str, Any]", cached: bool, operators: int, micro_batch
     check = record.get("check")
     if check:
         why, values = check["why_not"], {name: printable(str(value)) for name, value in check["values"].items()}
-        identifier = f"capture.unchecked_{why}" if why else "capture.checked"
+        identifier = _UNCHECKED_TEXTS[why] if why else "capture.checked"
         yield message(identifier, count=check["gradients"], **values)
     if record.get("checkpointed"):
         yield message("capture.checkpoints", count=record["checkpointed"])

@@ -35,7 +35,7 @@ class Target(click.ParamType["RecordedCheck"]):
         return RecordedCheck(metric, at_most=bound) if text.startswith("<") else RecordedCheck(metric, at_least=bound)
 
 
-@named("predict")
+@named("predict", help=message("help.predict_help"))
 @click.argument("source", required=False, metavar="[STUDY|RUN|TABLE.csv|-]")
 @click.option("--processes", "sizes", metavar="N,N,…", type=Processes(), help=message("help.option_predict_processes"))
 @click.option("--async", "asynchronous", is_flag=True, help=message("help.option_predict_async"))

@@ -22,12 +22,29 @@ if TYPE_CHECKING:
     from hackathon.runs.source.snapshot import Source
     from hackathon.runs.status import RunStatus
 
+_NONE_TEXTS = {
+    "steps": "profile.none_steps",
+    "failed": "profile.none_failed",
+    "follower": "profile.none_follower",
+    "optimizer": "profile.none_optimizer",
+    "framework": "profile.none_framework",
+    "tensorflow": "profile.none_tensorflow",
+    "chainer": "profile.none_chainer",
+    "jax": "profile.none_jax",
+    "mxnet": "profile.none_mxnet",
+}
+
+_OFFER_TEXTS = {
+    "jax": "profile.offer_jax",
+    "mxnet": "profile.offer_mxnet",
+}
+
 FILE = click.Path(dir_okay=False, path_type=Path)
 RECORDING = ("skip", "steps", "memory", "seconds")
 """Options that control the recording."""
 
 
-@named("profile")
+@named("profile", help=message("help.profile_help"))
 @click.argument("targets", nargs=-1, metavar="[RUN|RECIPE|FOLDER]")
 @click.option("--command", "words", metavar="TEXT", help=message("profile.option_command"))
 @click.option("--from", "files", multiple=True, metavar="FILE", help=message("profile.option_from"))
@@ -181,7 +198,7 @@ def _plan(sources: "Sources", limits: "RecordingLimits") -> "Plan":
 
     framework = unseen(sources)
     if framework:
-        raise RequestError("profile.not_torch", framework=framework, offer=message(f"profile.offer_{framework}"))
+        raise RequestError("profile.not_torch", framework=framework, offer=message(_OFFER_TEXTS[framework]))
     request = resolve(sources)
     queue = sources.cluster.queues.get(request.queue or "")
     return plan(sources, [recorded(request, limits, queue.longest(request.nodes) if queue is not None else None)])
@@ -201,7 +218,7 @@ def _again(run: "RunDirectory", limits: "RecordingLimits", foreign: "Foreign") -
     target = None if (project / "project.yaml").is_file() else request.recipe
     sources = find_sources(target, Options(cluster=request.cluster), project, foreign=foreign)
     if framework := unseen(sources):
-        raise RequestError("profile.not_torch", framework=framework, offer=message(f"profile.offer_{framework}"))
+        raise RequestError("profile.not_torch", framework=framework, offer=message(_OFFER_TEXTS[framework]))
     queue = sources.cluster.queues.get(request.queue or "")
     again = recorded(request, limits, queue.longest(request.nodes) if queue is not None else None)
     return plan(sources, [again]), source_of(run, sources.runs)
@@ -291,7 +308,5 @@ def _profile_of_run(run: "RunDirectory") -> "Profile":
     show_tail(run.path)
     for why in sorted(missing(run), key=lambda entry: entry.reason == "follower"):
         text = printable(why.text)
-        raise HackathonError(
-            f"profile.none_{why.reason}", run=run.id[-8:], steps=why.steps, needed=why.needed, text=text
-        )
+        raise HackathonError(_NONE_TEXTS[why.reason], run=run.id[-8:], steps=why.steps, needed=why.needed, text=text)
     raise HackathonError("profile.none", run=run.id[-8:])

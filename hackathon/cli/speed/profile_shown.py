@@ -13,6 +13,22 @@ if TYPE_CHECKING:
     from hackathon.profiling.traces.report import Profile
     from hackathon.runs.directory import RunDirectory
 
+_MEMORY_TEXTS = {
+    "device": "profile.memory_device",
+    "tensors": "profile.memory_tensors",
+    "process": "profile.memory_process",
+    "peak": "profile.memory_peak",
+}
+
+_PART_TEXTS = {
+    "data": "profile.part_data",
+    "host": "profile.part_host",
+    "compute": "profile.part_compute",
+    "communication": "profile.part_communication",
+    "waiting": "profile.part_waiting",
+    "other": "profile.part_other",
+}
+
 NAME = 60
 """Characters of an operator's name that are displayed."""
 MOST_RANKS = 16
@@ -30,20 +46,28 @@ def show_profile(profile: "Profile", run: "RunDirectory | None") -> None:
     click.echo()
     for line in _facts(profile):
         click.echo(printable(line))
-    for title, activities in (("operators", profile.operators), ("kernels", profile.kernels[:10])):
+    for activities in (profile.operators, profile.kernels[:10]):
+        kernels = activities is not profile.operators
         if activities:
             click.echo()
-            head = [message(f"profile.{title}"), message("profile.calls"), message("profile.milliseconds")]
-            head += [message("profile.tensor_cores")] if title == "kernels" else []
+            head = [
+                message("profile.kernels" if kernels else "profile.operators"),
+                message("profile.calls"),
+                message("profile.milliseconds"),
+            ]
+            head += [message("profile.tensor_cores")] if kernels else []
             rows = [
                 [_short(activity.name), f"{activity.calls:.3g}", f"{1e3 * activity.seconds:.3f}"]
-                + ([message("profile.yes" if activity.tensor_cores else "profile.no")] if title == "kernels" else [])
+                + ([message("profile.yes" if activity.tensor_cores else "profile.no")] if kernels else [])
                 for activity in activities
             ]
             echo_table(head, rows)
     if profile.device_time is not None:
         click.echo()
-        names = ("device_operator", "device_kernels", "milliseconds", "device_share")
+        heads = [
+            message("profile.device_operator"), message("profile.device_kernels"), message("profile.milliseconds"),
+            message("profile.device_share"),
+        ]  # fmt: skip
         rows = [
             [
                 _short(operator.name),
@@ -53,7 +77,7 @@ def show_profile(profile: "Profile", run: "RunDirectory | None") -> None:
             ]
             for operator in profile.device_time.operators
         ]
-        echo_table([message(f"profile.{name}") for name in names], rows)
+        echo_table(heads, rows)
         click.echo(message("profile.device_known", share=f"{100 * profile.device_time.known:.0f}"))
     _show_roofline(profile)
     if profile.gaps:
@@ -82,8 +106,13 @@ def _show_roofline(profile: "Profile") -> None:
         click.echo(printable(line))
     if profile.roofline is not None:
         head = [
-            message(f"profile.{name}")
-            for name in ("operator", "gflops", "gflops_per_s", "gb_per_s", "peak_share", "intensity", "bound")
+            message("profile.operator"),
+            message("profile.gflops"),
+            message("profile.gflops_per_s"),
+            message("profile.gb_per_s"),
+            message("profile.peak_share"),
+            message("profile.intensity"),
+            message("profile.bound"),
         ]
         echo_table(head, operator_rows(profile.roofline))
 
@@ -137,7 +166,7 @@ def _show_shares(profile: "Profile") -> None:
     from hackathon.profiling.shares import PARTS
 
     ranks = profile.shares.ranks if len(profile.shares.ranks) <= MOST_RANKS else (profile.mean,)
-    head = [message("profile.rank"), *(message(f"profile.part_{part}") for part in PARTS)]
+    head = [message("profile.rank"), *(message(_PART_TEXTS[part]) for part in PARTS)]
     rows = []
     for process in ranks:
         cells = [str(process.rank) if process.rank >= 0 else message("profile.mean")]
@@ -162,7 +191,7 @@ def _facts(profile: "Profile") -> Iterator[str]:
     if profile.tensor_core_share is not None:
         yield message("profile.tensor_core_share", share=f"{100 * profile.tensor_core_share:.0f}")
     for name, value in profile.memory.items():
-        yield message(f"profile.memory_{name}", size=format_size(int(value)))
+        yield message(_MEMORY_TEXTS[name], size=format_size(int(value)))
     cost = overhead(profile.recordings)
     if cost is None:
         yield message("profile.overhead_unknown" if profile.recordings else "profile.overhead_foreign")

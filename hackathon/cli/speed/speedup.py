@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from hackathon.tuning.result import SpeedupResult
 
 
-@named("speedup")
+@named("speedup", help=message("help.speedup_help"))
 @click.argument("target", required=False, metavar="[RECIPE|FOLDER]")
 @job_options
 @click.option("--try", "tried", multiple=True, metavar="NAME=VALUE,…", help=message("speedup.option_try"))

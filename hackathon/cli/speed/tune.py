@@ -30,7 +30,7 @@ KEPT = frozenset({
 """Options that a study keeps from its beginning."""
 
 
-@named("tune")
+@named("tune", help=message("help.tune_help"))
 @click.argument("target", required=False, metavar="[RECIPE|FOLDER]")
 @job_options
 @click.option("--space", multiple=True, metavar="NAME=VALUES", help=message("tune.option_space"))

@@ -16,8 +16,32 @@ if TYPE_CHECKING:
     from hackathon.runs.crate.archive import Crate
     from hackathon.scaling.compare import ComparedPoint, Difference, Result
 
+_METHOD_TEXTS = {
+    "welch": "compare.method_welch",
+    "prediction": "compare.method_prediction",
+    "tolerance": "compare.method_tolerance",
+}
 
-@named("compare")
+_SAYS_TEXTS = {
+    "same": "compare.says_same",
+    "faster": "compare.says_faster",
+    "slower": "compare.says_slower",
+    "different": "compare.says_different",
+    "failed": "compare.says_failed",
+    "unknown": "compare.says_unknown",
+}
+
+_VERDICT_TEXTS = {
+    "same": "compare.verdict_same",
+    "faster": "compare.verdict_faster",
+    "slower": "compare.verdict_slower",
+    "different": "compare.verdict_different",
+    "failed": "compare.verdict_failed",
+    "unknown": "compare.verdict_unknown",
+}
+
+
+@named("compare", help=message("help.compare_help"))
 @click.argument("old", metavar="OLD")
 @click.argument("new", metavar="NEW")
 @click.option("--metric", metavar="NAME", default="", help=message("help.option_metric_compare"))
@@ -187,7 +211,7 @@ def _show(points: "list[ComparedPoint]", verdict: str, tolerance: float) -> None
         row += _cells(point.speed) if speed is not None else []
         row += _cells(point.quality) if quality is not None else []
         row += [_equal(point.texts.get(name)) for name in texts]
-        rows.append([*row, message(f"compare.verdict_{point.verdict}")])
+        rows.append([*row, message(_VERDICT_TEXTS[point.verdict])])
     echo_table([*head, *texts, message("compare.verdict")], rows)
     for point in points:
         for line in change_sentences(point.processes, *point.shares):
@@ -198,14 +222,14 @@ def _show(points: "list[ComparedPoint]", verdict: str, tolerance: float) -> None
         difference.method for point in points for difference in (point.speed,) if difference is not None
     )
     for method in methods:
-        click.echo(message(f"compare.method_{method}", tolerance=f"{tolerance:g}"), err=True)
+        click.echo(message(_METHOD_TEXTS[method], tolerance=f"{tolerance:g}"), err=True)
     if any(point.passed is False for point in points):
         click.echo(message("compare.check_failed"), err=True)
     diverged = dict.fromkeys(name for point in points for name in point.diverged)
     if diverged:
         click.echo(message("compare.diverged", names=", ".join(map(printable, diverged))), err=True)
     unseen = any(point.quality is None and not point.texts.get("weights") for point in points)
-    click.echo(message("compare.says_faster_only" if verdict == "faster" and unseen else f"compare.says_{verdict}"))
+    click.echo(message("compare.says_faster_only" if verdict == "faster" and unseen else _SAYS_TEXTS[verdict]))
     if points and all(point.texts.get("weights") for point in points):
         click.echo(message("compare.weights_equal"))
 

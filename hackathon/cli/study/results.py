@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from hackathon.runs.study import Study
 
 
-@named("results")
+@named("results", help=message("help.results_help"))
 @click.argument("name", required=False, metavar="[STUDY|RUN]")
 @click.option("--format", "form", type=click.Choice(["table", "csv", "json", "md"]), default="table", show_default=True,
               help=message("help.option_format"))  # fmt: skip

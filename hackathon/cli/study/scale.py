@@ -19,11 +19,16 @@ if TYPE_CHECKING:
     from hackathon.runs.directory import RunDirectory
     from hackathon.runs.status import RunStatus
 
+_MODE_TEXTS = {
+    "weak": "web.mode_weak",
+    "strong": "web.mode_strong",
+}
+
 SHOWN_FAILURES = 2
 """Failed points whose last log lines are printed, because one error usually breaks all points."""
 
 
-@named("scale")
+@named("scale", help=message("help.scale_help"))
 @click.argument("target", required=False, metavar="[RECIPE|FOLDER]")
 @job_options
 @click.option("--vary", multiple=True, metavar="NAME=VALUE,…", help=message("grid.option_vary"))
@@ -98,7 +103,7 @@ def command(
     unit = metric_unit(request.metrics, request.metric)
     campaign = begin(planned, note=note, tags=tags, unit=unit, told=show_preflight)
     study, points = campaign.study, len(planned.jobs)
-    kind = message(f"web.mode_{mode}")
+    kind = message(_MODE_TEXTS[mode])
     click.echo(message("cli.study_is", study=study.id, points=points, repeat=repeat, mode=kind), err=True)
     _go_on(campaign, max_queued, waiting, as_json)
 

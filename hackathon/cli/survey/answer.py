@@ -23,7 +23,7 @@ LONGEST_TOKEN = 200
 """Characters of a token that are read."""
 
 
-@named("answer", noun="survey")
+@named("answer", help=message("help.survey_answer_help"))
 @click.argument("name", metavar="[NAME]", required=False)
 @click.option("--token", "with_token", is_flag=True, help=message("help.option_survey_token"))
 @click.option("-p", "--set", "answers", type=Assignment(), multiple=True, help=message("help.option_survey_set"))

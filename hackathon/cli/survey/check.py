@@ -13,8 +13,19 @@ from hackathon.text.messages import message
 if TYPE_CHECKING:
     from hackathon.survey.checks import SurveyCheck
 
+_STATE_TEXTS = {
+    "draft": "survey.state_draft",
+    "open": "survey.state_open",
+    "closed": "survey.state_closed",
+}
 
-@named("check", noun="survey")
+_CLI_TEXTS = {
+    "error": "cli.error",
+    "warning": "cli.warning",
+}
+
+
+@named("check", help=message("help.survey_check_help"))
 @click.argument("name", metavar="[NAME]", required=False)
 @click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
 def command(name: str | None, as_json: bool) -> None:
@@ -36,7 +47,7 @@ def command(name: str | None, as_json: bool) -> None:
             )  # fmt: skip
             click.echo(text)
         for trouble in report.troubles:
-            click.echo(printable(f"{message(f'cli.{trouble.level}')}: {trouble.text}"), err=True)
+            click.echo(printable(f"{message(_CLI_TEXTS[trouble.level])}: {trouble.text}"), err=True)
             if trouble.remedy:
                 click.echo(printable(f"  {trouble.remedy}"), err=True)
         if not report.troubles:
@@ -50,7 +61,7 @@ def look_line(report: "SurveyCheck") -> str:
     return message(
         "survey.look_line",
         name=report.name,
-        state=message(f"survey.state_{report.state}"),
+        state=message(_STATE_TEXTS[report.state]),
         questions=report.questions,
         answered=report.answered,
         invited="–" if report.invited is None else report.invited,

@@ -9,7 +9,7 @@ from hackathon.cli.options import named
 from hackathon.text.messages import message
 
 
-@named("close", noun="survey")
+@named("close", help=message("help.survey_close_help"))
 @click.argument("name", metavar="[NAME]", required=False)
 @click.option("-y", "--yes", is_flag=True, help=message("help.option_yes"))
 def command(name: str | None, yes: bool) -> None:

@@ -13,10 +13,16 @@ from hackathon.text.messages import message
 if TYPE_CHECKING:
     from hackathon.survey.importing import Imported
 
+_ROLE_TEXTS = {
+    "token": "survey_import.role_token",
+    "identity": "survey_import.role_identity",
+    "ignored": "survey_import.role_ignored",
+}
+
 SHOWN = 50
 
 
-@named("import", noun="survey")
+@named("import", help=message("help.survey_import_help"))
 @click.argument("files", metavar="FILE... [NAME]", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--survey", "name", metavar="NAME", help=message("help.option_survey_name"))
 @click.option("--encoding", metavar="NAME", help=message("help.option_survey_encoding"))
@@ -65,7 +71,7 @@ def _echo(imported: "Imported", name: str, dry_run: bool, skip_bad: bool) -> Non
         rows = [
             [
                 column.heading,
-                f"{column.question} {column.option}".strip() or message(f"survey_import.role_{column.role}"),
+                f"{column.question} {column.option}".strip() or message(_ROLE_TEXTS[column.role]),
             ]
             for _, column in imported.columns
         ]
@@ -76,10 +82,15 @@ def _echo(imported: "Imported", name: str, dry_run: bool, skip_bad: bool) -> Non
         click.echo(f"  … {len(imported.problems) - SHOWN}", err=True)
     for remedy in dict.fromkeys(problem.remedy for problem in imported.problems if problem.remedy):
         click.echo(printable(f"{message('cli.hint')}: {remedy}"), err=True)
-    for kind in ("known", "spent", "blank", "incomplete", *(("skipped",) if skip_bad else ())):
-        count = getattr(imported, kind)
+    for text, count in (
+        ("survey_import.known", imported.known),
+        ("survey_import.spent", imported.spent),
+        ("survey_import.blank", imported.blank),
+        ("survey_import.incomplete", imported.incomplete),
+        ("survey_import.skipped", imported.skipped if skip_bad else 0),
+    ):
         if count:
-            click.echo(message(f"survey_import.{kind}", count=count), err=True)
+            click.echo(message(text, count=count), err=True)
     if imported.stored or (dry_run and (skip_bad or not imported.problems)):
         text = "survey_import.done" if imported.stored else "survey_import.would"
         click.echo(message(text, counted=imported.counted, name=name), err=True)

@@ -11,7 +11,7 @@ from hackathon.text.messages import message
 FILE = click.Path(dir_okay=False, path_type=Path)
 
 
-@named("new", noun="survey")
+@named("new", help=message("help.survey_new_help"))
 @click.argument("name", metavar="NAME")
 @click.option("--template", metavar="NAME", help=message("help.option_survey_template"))
 @click.option("--from", "source", metavar="FILE", type=FILE, help=message("help.option_survey_from"))

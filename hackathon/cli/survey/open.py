@@ -9,7 +9,7 @@ from hackathon.cli.options import named
 from hackathon.text.messages import message
 
 
-@named("open", noun="survey")
+@named("open", help=message("help.survey_open_help"))
 @click.argument("name", metavar="[NAME]", required=False)
 @click.option("--tokens", metavar="N", type=click.IntRange(min=0), default=0, help=message("help.option_survey_tokens"))
 @click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))

@@ -23,7 +23,7 @@ LOOPBACK = ("127.0.0.1", "::1", "localhost")
 FILE = click.Path(dir_okay=False, path_type=Path)
 
 
-@named("serve", noun="survey")
+@named("serve", help=message("help.survey_serve_help"))
 @click.argument("name", required=False)
 @click.option("--tokens", metavar="N", type=click.IntRange(min=1), help=message("help.option_serve_tokens"))
 @click.option("--url", metavar="URL", help=message("help.option_url"))

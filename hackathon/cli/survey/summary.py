@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 FORMATS = ("table", "markdown", "csv", "json")
 
 
-@named("summary", noun="survey")
+@named("summary", help=message("help.survey_summary_help"))
 @click.argument("name", required=False, metavar="[NAME]")
 @click.option(
     "--format", "form", type=click.Choice(FORMATS), default="table", help=message("help.option_survey_format")
@@ -94,8 +94,8 @@ def _review(collection: "Collection") -> None:
     matches = [some for text in sentences if (some := mentions(text, names))]
     if matches and texts is not None:
         text = printable(told(list(dict.fromkeys(mention for some in matches for mention in some))))
-        identifier = "texts_still" if texts.reviewed else "texts_mentions"
-        click.echo(message(f"survey_summary.{identifier}", count=len(matches), file=path, what=text), err=True)
+        identifier = "survey_summary.texts_still" if texts.reviewed else "survey_summary.texts_mentions"
+        click.echo(message(identifier, count=len(matches), file=path, what=text), err=True)
 
 
 def _only(summary: "SurveySummary", by: str) -> "SurveySummary":

@@ -23,6 +23,14 @@ from hackathon.parallel.live.capture import Traced, Whole, named_state, refuse_o
 from hackathon.parallel.live.split import split
 from hackathon.parallel.live.stage import bind
 
+_UNCHECKED_TEXTS = {
+    "memory": "capture.unchecked_memory",
+    "time": "capture.unchecked_time",
+    "meta": "capture.unchecked_meta",
+    "failed": "capture.unchecked_failed",
+    "off": "capture.unchecked_off",
+}
+
 LONGEST = 60.0
 """Most seconds of a check; time that other programs take on the machine does not count."""
 FLOPS = {"cuda": 1e13, "cpu": 5e10}
@@ -49,7 +57,7 @@ class SelfCheck:
         """Id and values of the message about the outcome."""
         if self.why_not is None:
             return "capture.checked", {"count": self.gradients}
-        return f"capture.unchecked_{self.why_not}", dict(self.values)
+        return _UNCHECKED_TEXTS[self.why_not], dict(self.values)
 
     @classmethod
     def of(cls, value: Mapping[str, Any] | None) -> "SelfCheck | None":

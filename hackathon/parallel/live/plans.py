@@ -11,6 +11,13 @@ from hackathon.parallel.modules.chain import ModuleChain
 from hackathon.parallel.plan.fields import FieldReader, read_object
 from hackathon.text.errors import RequestError
 
+_PLAN_TEXTS = {
+    "missing": "auto_parallel.plan_missing",
+    "unknown": "auto_parallel.plan_unknown",
+    "glued": "auto_parallel.plan_glued",
+    "backwards": "auto_parallel.plan_backwards",
+}
+
 
 @dataclass(frozen=True)
 class RunPlan:
@@ -38,10 +45,10 @@ def run_plan(plan: Path | str | Mapping[str, Any]) -> RunPlan:
         raise RequestError("auto_parallel.infeasible", path=name)
     for field in ("stages", "micro_batches"):
         if field not in value:
-            raise reader.refuse(field, "missing")
+            raise reader.refuse(field, "plan.is_missing")
     rows = reader.listing(value["stages"], "stages")
     if not rows:
-        raise reader.refuse("stages", "empty")
+        raise reader.refuse("stages", "plan.is_empty")
     micro_batches = _whole(reader, value["micro_batches"], "micro_batches")
     stages = [_stage(reader, row, f"stages[{number}]") for number, row in enumerate(rows)]
     for number, (_, replicas, _, _) in enumerate(stages):
@@ -53,7 +60,7 @@ def run_plan(plan: Path | str | Mapping[str, Any]) -> RunPlan:
     for number, (names, *_) in enumerate(stages):
         for name_ in names:
             if name_ in assigned:
-                raise reader.refuse(f"stages[{number}].operators", "duplicate", name=name_)
+                raise reader.refuse(f"stages[{number}].operators", "plan.is_duplicate", name=name_)
             assigned.add(name_)
     operators, replicas_, recompute, offload = zip(*stages, strict=True)
     return RunPlan(operators, replicas_, recompute, offload, micro_batches)
@@ -71,10 +78,10 @@ def _stage(reader: FieldReader, row: object, field: str) -> tuple[tuple[str, ...
     value = reader.mapping(row, field)
     for name in ("operators", "replicas"):
         if name not in value:
-            raise reader.refuse(f"{field}.{name}", "missing")
+            raise reader.refuse(f"{field}.{name}", "plan.is_missing")
     names = reader.listing(value["operators"], f"{field}.operators")
     if not names:
-        raise reader.refuse(f"{field}.operators", "empty")
+        raise reader.refuse(f"{field}.operators", "plan.is_empty")
     operators = tuple(reader.name(name, f"{field}.operators[{at}]") for at, name in enumerate(names))
     replicas = _whole(reader, value["replicas"], f"{field}.replicas")
     return operators, replicas, value.get("recompute") is True, value.get("offload") is True
@@ -82,9 +89,9 @@ def _stage(reader: FieldReader, row: object, field: str) -> tuple[tuple[str, ...
 
 def _whole(reader: FieldReader, value: object, field: str) -> int:
     if not isinstance(value, int) or isinstance(value, bool):
-        raise reader.refuse(field, "not_whole")
+        raise reader.refuse(field, "plan.is_not_whole")
     if value < 1:
-        raise reader.refuse(field, "zero")
+        raise reader.refuse(field, "plan.is_zero")
     return value
 
 
@@ -96,4 +103,4 @@ def check_plan(plan: RunPlan, traced: Traced | ModuleChain) -> None:
         else:
             check(traced, plan.stage_of)
     except SplitError as error:
-        raise RequestError(f"auto_parallel.plan_{error.reason}", operator=error.operator, other=error.other) from error
+        raise RequestError(_PLAN_TEXTS[error.reason], operator=error.operator, other=error.other) from error

@@ -38,21 +38,21 @@ class FieldReader:
         self.file = file
 
     def refuse(self, field: str, problem: str, **values: object) -> RequestError:
-        """Return the error for a field; `problem` is a key of the catalogue below `plan.is_`."""
+        """Return the error for a field; `problem` is the message that says what is wrong with it."""
         texts = {name: printable(str(value)[:80]) for name, value in values.items()}
-        text = message(f"plan.is_{problem}", **texts) if texts else message(f"plan.is_{problem}")
+        text = message(problem, **texts) if texts else message(problem)
         return RequestError("plan.field", path=self.file, field=printable(field) or "–", problem=text)
 
     def mapping(self, value: object, field: str) -> dict[str, Any]:
         """Return a JSON object. Raises RequestError."""
         if not isinstance(value, dict):
-            raise self.refuse(field, "not_object")
+            raise self.refuse(field, "plan.is_not_object")
         return value
 
     def listing(self, value: object, field: str) -> list[Any]:
         """Return a JSON list. Raises RequestError."""
         if not isinstance(value, list):
-            raise self.refuse(field, "not_list")
+            raise self.refuse(field, "plan.is_not_list")
         return value
 
     def known(self, value: Mapping[str, Any], names: Iterable[str], field: str) -> None:
@@ -62,13 +62,13 @@ class FieldReader:
         names = tuple(names)
         for key in value:
             if key not in names and (near := get_close_matches(key, names, 1, 0.8)):
-                raise self.refuse(_below(field, key), "misspelt", name=near[0])
+                raise self.refuse(_below(field, key), "plan.is_misspelt", name=near[0])
 
     def version(self, value: Mapping[str, Any]) -> None:
         """Refuse a file of another schema version than 1."""
         version = value.get("schema_version", 1)
         if isinstance(version, bool) or version != 1:
-            raise self.refuse("schema_version", "other_version")
+            raise self.refuse("schema_version", "plan.is_other_version")
 
     def number(
         self, value: Mapping[str, Any], name: str, field: str, default: float | None = None, *, positive: bool = False
@@ -77,38 +77,38 @@ class FieldReader:
         path = _below(field, name)
         if name not in value:
             if default is None:
-                raise self.refuse(path, "missing")
+                raise self.refuse(path, "plan.is_missing")
             return default
         number = value[name]
         if isinstance(number, bool) or not isinstance(number, (int, float)):
-            raise self.refuse(path, "not_number")
+            raise self.refuse(path, "plan.is_not_number")
         if isinstance(number, float) and not math.isfinite(number):
-            raise self.refuse(path, "not_finite")
+            raise self.refuse(path, "plan.is_not_finite")
         if number < 0:
-            raise self.refuse(path, "negative")
+            raise self.refuse(path, "plan.is_negative")
         if number == 0 and positive:
-            raise self.refuse(path, "zero")
+            raise self.refuse(path, "plan.is_zero")
         if number > MOST:
-            raise self.refuse(path, "huge")
+            raise self.refuse(path, "plan.is_huge")
         return float(number)
 
     def count(self, value: Mapping[str, Any], name: str, field: str, most: int) -> int:
         """Return a whole number from 1 to `most`. Raises RequestError."""
         number = self.number(value, name, field, positive=True)
         if number != int(number):
-            raise self.refuse(_below(field, name), "not_whole")
+            raise self.refuse(_below(field, name), "plan.is_not_whole")
         if number > most:
-            raise self.refuse(_below(field, name), "huge")
+            raise self.refuse(_below(field, name), "plan.is_huge")
         return int(number)
 
     def name(self, value: object, field: str) -> str:
         """Return a text that is not empty and can be written as UTF-8. Raises RequestError."""
         if not isinstance(value, str) or not value:
-            raise self.refuse(field, "not_name")
+            raise self.refuse(field, "plan.is_not_name")
         try:
             value.encode()
         except UnicodeEncodeError:
-            raise self.refuse(field, "not_name") from None
+            raise self.refuse(field, "plan.is_not_name") from None
         return value
 
 

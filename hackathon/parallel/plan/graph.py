@@ -90,15 +90,15 @@ def graph_of(value: Mapping[str, Any], file: str) -> Graph:
     reader.known(value, ("schema_version", "operators", "edges", "aliases", "glued"), "")
     reader.version(value)
     if "operators" not in value:
-        raise reader.refuse("operators", "missing")
+        raise reader.refuse("operators", "plan.is_missing")
     rows = reader.listing(value["operators"], "operators")
     if not rows:
-        raise reader.refuse("operators", "empty")
+        raise reader.refuse("operators", "plan.is_empty")
     entries = [_operator(reader, row, f"operators[{number}]") for number, row in enumerate(rows)]
     numbers: dict[str, int] = {}
     for number, entry in enumerate(entries):
         if entry.name in numbers:
-            raise reader.refuse(f"operators[{number}].name", "duplicate", name=entry.name)
+            raise reader.refuse(f"operators[{number}].name", "plan.is_duplicate", name=entry.name)
         numbers[entry.name] = number
     edges = _edges(reader, value, entries, numbers)
     order = _order(reader, entries, edges)
@@ -124,7 +124,7 @@ def graph_of(value: Mapping[str, Any], file: str) -> Graph:
 def _operator(reader: FieldReader, row: object, field: str) -> Operator:
     value = reader.mapping(row, field)
     if "name" not in value:
-        raise reader.refuse(f"{field}.name", "missing")
+        raise reader.refuse(f"{field}.name", "plan.is_missing")
     reader.known(value, _OPERATOR, field)
     return Operator(
         reader.name(value["name"], f"{field}.name"),
@@ -142,7 +142,7 @@ def _operator(reader: FieldReader, row: object, field: str) -> Operator:
 def _named(reader: FieldReader, value: object, numbers: Mapping[str, int], field: str) -> int:
     name = reader.name(value, field)
     if name not in numbers:
-        raise reader.refuse(field, "unknown_operator", name=name)
+        raise reader.refuse(field, "plan.is_unknown_operator", name=name)
     return numbers[name]
 
 
@@ -157,7 +157,7 @@ def _edges(
         reader.known(edge, _EDGE, field)
         for end in ("from", "to", "bytes"):
             if end not in edge:
-                raise reader.refuse(f"{field}.{end}", "missing")
+                raise reader.refuse(f"{field}.{end}", "plan.is_missing")
         start = _named(reader, edge["from"], numbers, f"{field}.from")
         stop = _named(reader, edge["to"], numbers, f"{field}.to")
         size = reader.number(edge, "bytes", field)
@@ -189,7 +189,7 @@ def _order(
         ready += sorted(freed, key=lambda n: operators[n].name, reverse=True)
     if len(order) < len(operators):
         stuck = min(operators[n].name for n in range(len(operators)) if waiting[n])
-        raise reader.refuse("edges", "cycle", name=stuck)
+        raise reader.refuse("edges", "plan.is_cycle", name=stuck)
     return order
 
 
@@ -205,13 +205,13 @@ def _aliases(
         reader.known(alias, ("operators", "bytes"), field)
         for name in ("operators", "bytes"):
             if name not in alias:
-                raise reader.refuse(f"{field}.{name}", "missing")
+                raise reader.refuse(f"{field}.{name}", "plan.is_missing")
         members = _members(reader, alias["operators"], numbers, position, f"{field}.operators")
         size = reader.number(alias, "bytes", field)
         for member in members:
             shared[member] += size
             if shared[member] > operators[member].parameters * (1 + 1e-12):
-                raise reader.refuse(f"{field}.bytes", "more_than_parameters", name=operators[member].name)
+                raise reader.refuse(f"{field}.bytes", "plan.is_more_than_parameters", name=operators[member].name)
         aliases.append(Alias(members, size))
     return tuple(sorted(aliases, key=lambda alias: (alias.operators, alias.bytes)))
 
@@ -221,11 +221,11 @@ def _members(
 ) -> tuple[int, ...]:
     rows = reader.listing(value, field)
     if not rows:
-        raise reader.refuse(field, "empty")
+        raise reader.refuse(field, "plan.is_empty")
     members = [position[_named(reader, row, numbers, f"{field}[{at}]")] for at, row in enumerate(rows)]
     for at, member in enumerate(members):
         if member in members[:at]:
-            raise reader.refuse(f"{field}[{at}]", "duplicate", name=rows[at])
+            raise reader.refuse(f"{field}[{at}]", "plan.is_duplicate", name=rows[at])
     return tuple(sorted(members))
 
 

@@ -8,6 +8,21 @@ from hackathon.parallel.plan.simulation import SimulatedStep, simulate
 from hackathon.text.messages import message
 from hackathon.text.units import format_size
 
+_PASS_TEXTS = {
+    "forward": "plan.pass_forward",
+    "backward": "plan.pass_backward",
+    "all-reduce": "plan.pass_all_reduce",
+}
+
+_KIND_TEXTS = {
+    "parameters": "plan.kind_parameters",
+    "gradients": "plan.kind_gradients",
+    "optimizer": "plan.kind_optimizer",
+    "activations": "plan.kind_activations",
+    "buffers": "plan.kind_buffers",
+    "workspace": "plan.kind_workspace",
+}
+
 WIDTH, LEFT, LANE, GAP = 960, 130, 22, 6
 COLORS = {"forward": "#4477aa", "backward": "#ccbb44", "all-reduce": "#aa3377"}
 """From Paul Tol's bright scheme, which colour-blind readers can tell apart."""
@@ -29,10 +44,10 @@ def picture(plan: CostedPlan) -> str:
         'font-family="sans-serif" font-size="12">',
         f"<title>{escape(message('plan.picture_title'))}</title>",
         f'<rect width="{WIDTH}" height="{height}" fill="#ffffff"/>',
-        *_legend({name: message(f"plan.pass_{name.replace('-', '_')}") for name in COLORS}, COLORS, 20),
+        *_legend({name: message(_PASS_TEXTS[name]) for name in COLORS}, COLORS, 20),
         *step.lines(40),
         _text(LEFT, below + 14, " · ".join(step.captions())),
-        *_legend({name: message(f"plan.kind_{name}") for name in KINDS}, KINDS, below + 40),
+        *_legend({name: message(_KIND_TEXTS[name]) for name in KINDS}, KINDS, below + 40),
         *memory_bars(plan, below + 56),
         "</svg>",
     ]

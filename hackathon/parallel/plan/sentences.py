@@ -7,6 +7,19 @@ from hackathon.parallel.plan.cost import CostedPlan
 from hackathon.text.messages import message
 from hackathon.text.units import format_size
 
+_TERM_TEXTS = {
+    "forward": "plan.term_forward",
+    "backward": "plan.term_backward",
+    "transfer": "plan.term_transfer",
+    "passes": "plan.term_passes",
+    "all-reduce": "plan.term_all_reduce",
+}
+
+_WAY_TEXTS = {
+    "recompute": "plan.way_recompute",
+    "offload": "plan.way_offload",
+}
+
 STAGE_COLUMNS = ("stage", "operators", "count", "replicas", "forward", "backward", "transfer", "memory", "saving")
 """Columns of `stage_rows`: keys `plan.column_…` of the catalogue."""
 
@@ -36,14 +49,14 @@ def stage_rows(plan: CostedPlan, value: Mapping[str, Any]) -> list[list[str]]:
         rows.append([
             str(number), label, str(len(names)), str(stage.replicas), seconds(entry["forward"]),
             seconds(entry["backward"]), seconds(entry["transfer"]), format_size(entry["memory"]["total"]),
-            ", ".join(message(f"plan.way_{word}") for word in words) or "–",
+            ", ".join(message(_WAY_TEXTS[word]) for word in words) or "–",
         ])  # fmt: skip
     return rows
 
 
 def term_name(term: Mapping[str, Any]) -> str:
     """Return the name of an addend of the bound."""
-    return message(f"plan.term_{term['reason'].replace('-', '_')}", stage=term["stage"] + 1)
+    return message(_TERM_TEXTS[term["reason"]], stage=term["stage"] + 1)
 
 
 def placement_lines(value: Mapping[str, Any]) -> Iterator[str]:

@@ -6,6 +6,25 @@ from hackathon.text.columns import aligned
 from hackathon.text.messages import message
 from hackathon.text.printable import printable
 
+_WARNING_TEXTS = {
+    "extrapolated": "asynchronous.warning_extrapolated",
+    "few_samples": "asynchronous.warning_few_samples",
+    "update_full": "asynchronous.warning_update_full",
+    "held_back": "asynchronous.warning_held_back",
+    "link_full": "asynchronous.warning_link_full",
+    "large_updates": "asynchronous.warning_large_updates",
+}
+
+_COLUMN_TEXTS = {
+    "workers": "asynchronous.column_workers",
+    "sweep": "asynchronous.column_sweep",
+    "rate": "asynchronous.column_rate",
+    "batch": "asynchronous.column_batch",
+    "staleness": "asynchronous.column_staleness",
+    "formula": "asynchronous.column_formula",
+    "measured": "asynchronous.column_measured",
+}
+
 WIDTH = 200
 
 
@@ -24,7 +43,7 @@ def _table(prediction: AsyncPrediction) -> list[str]:
     keys = ["workers", "sweep", "rate", "batch", "staleness", "formula"]
     measured = any(outlook.measured for outlook in prediction.outlooks)
     keys += ["measured"] if measured else []
-    rows = [[message(f"asynchronous.column_{key}") for key in keys]]
+    rows = [[message(_COLUMN_TEXTS[key]) for key in keys]]
     for outlook in prediction.outlooks:
         samples = prediction.source.timings.batch
         low, high = (samples * outlook.batches.percentile(p) for p in (10, 90))
@@ -87,7 +106,7 @@ def _notes(prediction: AsyncPrediction) -> list[str]:
     most = int(prediction.source.timings.epoch_samples // prediction.source.timings.batch)
     notes = [
         message(
-            f"asynchronous.warning_{warning}", workers=", ".join(map(str, sizes)), largest=largest, most=most,
+            _WARNING_TEXTS[warning], workers=", ".join(map(str, sizes)), largest=largest, most=most,
             gradients=number(prediction.source.most_gradients, 3), busy=percent(1.0),
         )
         for warning, sizes in about.items()

@@ -11,6 +11,23 @@ from hackathon.profiling.traces.intervals import Intervals, length, within, with
 from hackathon.profiling.traces.reckoning import SECOND, RankTime
 from hackathon.text.messages import message
 
+_FOUND_TEXTS = {
+    "copies": "profile.found_copies",
+    "loader": "profile.found_loader",
+    "host-bound": "profile.found_host_bound",
+    "communication": "profile.found_communication",
+    "late-rank": "profile.found_late_rank",
+}
+
+_PART_TEXTS = {
+    "data": "profile.part_data",
+    "host": "profile.part_host",
+    "compute": "profile.part_compute",
+    "communication": "profile.part_communication",
+    "waiting": "profile.part_waiting",
+    "other": "profile.part_other",
+}
+
 DATA, HOST, COMMUNICATION, LATE = 0.10, 0.25, 0.25, 0.05
 """Share of a step from which a part is a finding.
 
@@ -20,10 +37,20 @@ DEVIATIONS = 3.0
 """Standard errors of the mean by which a share must exceed its limit."""
 FEWEST = 3
 """Steps that are needed to estimate the noise."""
-OWN_ADVICE = frozenset({
-    ("tensorflow", "loader"), ("tensorflow", "host-bound"), ("tensorflow", "communication"), ("tensorflow", "copies"),
-    ("chainer", "loader"),
-})  # fmt: skip
+ADVICE = {
+    "copies": "profile.advice_copies",
+    "loader": "profile.advice_loader",
+    "host-bound": "profile.advice_host_bound",
+    "communication": "profile.advice_communication",
+    "late-rank": "profile.advice_late_rank",
+}
+OWN_ADVICE = {
+    ("tensorflow", "loader"): "profile.advice_loader_tensorflow",
+    ("tensorflow", "host-bound"): "profile.advice_host_bound_tensorflow",
+    ("tensorflow", "communication"): "profile.advice_communication_tensorflow",
+    ("tensorflow", "copies"): "profile.advice_copies_tensorflow",
+    ("chainer", "loader"): "profile.advice_loader_chainer",
+}
 """(framework, finding) with other advice than for torch."""
 
 
@@ -45,20 +72,20 @@ class ProfileFinding:
     @property
     def message(self) -> str:
         """The finding as text."""
-        return message(f"profile.found_{self.id.replace('-', '_')}", share=f"{100 * self.share:.0f}", **self._shown)
+        return message(_FOUND_TEXTS[self.id], share=f"{100 * self.share:.0f}", **self._shown)
 
     @property
     def advice(self) -> str:
         """The remedy."""
-        own = f"_{self.framework}" if (self.framework, self.id) in OWN_ADVICE else ""
+        text = OWN_ADVICE.get((self.framework, self.id)) or ADVICE[self.id]
         if self.id == "late-rank" and not self.values["part"]:
-            own = "_unknown"
-        return message(f"profile.advice_{self.id.replace('-', '_')}{own}", **self._shown)
+            text = "profile.advice_late_rank_unknown"
+        return message(text, **self._shown)
 
     @property
     def _shown(self) -> dict[str, Any]:
         part = self.values.get("part")
-        return {**self.values, **({"part": message(f"profile.part_{part}")} if part else {})}
+        return {**self.values, **({"part": message(_PART_TEXTS[part])} if part else {})}
 
     def to_json(self) -> dict[str, Any]:
         """Return it as JSON values."""

@@ -28,6 +28,22 @@ from hackathon.profiling.traces.trace import Trace, read_trace
 from hackathon.text.errors import RequestError
 from hackathon.text.messages import message
 
+_VERDICT_TEXTS = {
+    "behind": "profile.verdict_behind",
+    "catching_up": "profile.verdict_catching_up",
+}
+
+_REMARK_TEXTS = {
+    "torn": "profile.remark_torn",
+    "cut": "profile.remark_cut",
+    "many": "profile.remark_many",
+    "behind": "profile.remark_behind",
+    "catching_up": "profile.remark_catching_up",
+    "on-device": "profile.remark_on_device",
+    "cut-short": "profile.remark_cut_short",
+    "unmatched": "profile.remark_unmatched",
+}
+
 SCHEMA_VERSION = 1
 STRETCHES = 1500
 """Parts of one rank in the picture of a step."""
@@ -76,7 +92,7 @@ class Profile:
         if unknown:
             return message("profile.verdict_unseen" if ON_DEVICE in unknown else "profile.verdict_cut_short")
         if self.off_pace:
-            return message(f"profile.verdict_{self.off_pace}")
+            return message(_VERDICT_TEXTS[self.off_pace])
         if not self.marked:
             return message("profile.verdict_unmarked")
         return message("profile.verdict_nothing", share=f"{100 * (compute or 0.0):.0f}")
@@ -146,7 +162,7 @@ class Profile:
     def remarks(self) -> list[str]:
         """Remarks for the reader: incomplete files, missing ranks, hosts with unaligned clocks."""
         remarks = [
-            message(f"profile.remark_{trace.remark}", file=Path(trace.file).name)
+            message(_REMARK_TEXTS[trace.remark], file=Path(trace.file).name)
             for trace in self.traces.values()
             if trace.remark
         ]
@@ -165,12 +181,12 @@ class Profile:
         if not self.marked:
             remarks.append(message("profile.remark_unmarked"))
         remarks += [
-            message(f"profile.remark_{why}") for why in sorted({time.off_pace for time in self.times.values()} - {""})
+            message(_REMARK_TEXTS[why]) for why in sorted({time.off_pace for time in self.times.values()} - {""})
         ]
         reasons = {why for share in self.shares.ranks for _, why in share.unknown} - {MISSING_RANKS}
         if unaligned:
             reasons.discard(UNMATCHED)
-        remarks += [message(f"profile.remark_{why.replace('-', '_')}") for why in sorted(reasons)]
+        remarks += [message(_REMARK_TEXTS[why]) for why in sorted(reasons)]
         return remarks
 
     def to_json(self) -> dict[str, Any]:

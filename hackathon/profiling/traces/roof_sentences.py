@@ -10,6 +10,11 @@ from hackathon.text.messages import message
 if TYPE_CHECKING:
     from hackathon.profiling.traces.report import Profile
 
+_BOUND_TEXTS = {
+    "memory": "profile.bound_memory",
+    "compute": "profile.bound_compute",
+}
+
 SHOWN = 8
 """Operators that are listed."""
 COSTLY = 0.05
@@ -55,7 +60,7 @@ def operator_rows(roof: Roofline) -> list[Sequence[str]]:
                 unknown if operator.seconds is None else _rounded(operator.bytes / operator.seconds / 1e9),
                 unknown if share is None else f"{100 * share:.0f} %",
                 unknown if operator.intensity is None else f"{operator.intensity:.3g}",
-                unknown if bound is None else message(f"profile.bound_{bound}"),
+                unknown if bound is None else message(_BOUND_TEXTS[bound]),
             ]
         )
     return rows

@@ -19,10 +19,10 @@ def port_accelerate(edits: Edits, functions: Functions) -> Literal["ported"]:
     """Prepare omitted objects, let one process print and save, and average with the library."""
     for call in functions.calls:
         if functions.imports.full(call.func).endswith(".random_split") and not seeded(functions, call):
-            edits.ask(call, "ask-split")
+            edits.ask(call, "port.ask_split")
     name = _accelerator(functions)
     if name is None:
-        edits.ask(None, "ask-accelerator")
+        edits.ask(None, "port.ask_accelerator")
         return "ported"
     prepared = _prepared(edits, functions, name)
     _loops(edits, functions, name, prepared)
@@ -32,13 +32,13 @@ def port_accelerate(edits: Edits, functions: Functions) -> Literal["ported"]:
         if plain and not call.args and isinstance(functions.program.parents.get(call), cst.Expr):
             assert target is not None
             edits.swap(call, f"{name}.backward({functions.program.text(target)})")
-            edits.done(call, "do-backward", f"{name}.backward(…)")
+            edits.done(call, "port.do_backward", f"{name}.backward(…)")
     _saves(edits, functions, name, prepared)
     sees = partial(_sees, functions, name)
     processes = PortedProcesses(f"{name}.num_processes", sees, f"{name}.print")
     whole_rates(edits, functions, accelerate_counts(functions, name, prepared), processes)
     lines_of_one(edits, functions, f"{name}.is_main_process", Output(sees=sees))
-    edits.note(None, "note-accelerate-launch")
+    edits.note(None, "port.note_accelerate_launch")
     return "ported"
 
 
@@ -87,10 +87,10 @@ def _prepared(edits: Edits, functions: Functions, name: str) -> set[str]:
         if loader in names or loader is None or _made_by_prepare(functions, loader, loop.scope, name):
             continue
         if last is None or not _extends(functions, last, loader):
-            edits.ask(loop.loop, "ask-prepare", data=loader)
+            edits.ask(loop.loop, "port.ask_prepare", data=loader)
             continue
         _extend(edits, last, loader)
-        edits.done(last, "do-prepare", what=loader)
+        edits.done(last, "port.do_prepare", what=loader)
         names.add(loader)
     return names
 
@@ -162,9 +162,9 @@ def _loops(edits: Edits, functions: Functions, name: str, prepared: set[str]) ->
             isinstance(origin, cst.Call) and dotted(origin.func) == f"{name}.prepare" for origin in origins
         )
         if shared and not functions.reaches(loop.body) and not _gathers(functions, loop.body):
-            edits.ask(loop, "ask-gather", name=name)
+            edits.ask(loop, "port.ask_gather", name=name)
         if is_loader(functions, value) and functions.reaches(loop.body):
-            edits.ask(loop, "ask-prepare", data=program.text(value))
+            edits.ask(loop, "port.ask_prepare", data=program.text(value))
 
 
 def _gathers(functions: Functions, body: cst.CSTNode) -> bool:
@@ -188,4 +188,4 @@ def _saves(edits: Edits, functions: Functions, name: str, prepared: set[str]) ->
             continue
         if _sees(functions, name, call):
             edits.swap(call.func.value, f"{name}.unwrap_model({owner})")
-            edits.done(call, "do-unwrap", what=program.text(call.func))
+            edits.done(call, "port.do_unwrap", what=program.text(call.func))

@@ -30,12 +30,12 @@ def port_chainer(edits: Edits, functions: Functions) -> Literal["ported", "unkno
     """Make the changes and ask the questions."""
     optimizers = [call for call in functions.calls if _of(functions, call, "chainer.optimizers.")]
     if not optimizers:
-        edits.ask(None, "no-optimizer-chainer")
+        edits.ask(None, "port.no_optimizer_chainer")
         return "unknown"
     head = Head(edits, functions)
     port = _Chainer(edits, functions, Communicator(edits, functions, head))
     for call in optimizers:
-        port.wrap(call, f"{port.comm.package}.create_multi_node_optimizer({{}}, {port.comm.name})", "do-optimizer")
+        port.wrap(call, f"{port.comm.package}.create_multi_node_optimizer({{}}, {port.comm.name})", "port.do_optimizer")
     port.data()
     port.evaluators()
     port.others()
@@ -43,7 +43,7 @@ def port_chainer(edits: Edits, functions: Functions) -> Literal["ported", "unkno
     whole_rates(edits, functions, counts, PortedProcesses(f"{port.comm.name}.size", port.comm.sees))
     port.output()
     head.put()
-    edits.note(None, "note-chainer")
+    edits.note(None, "port.note_chainer")
     return "ported"
 
 
@@ -72,33 +72,33 @@ class _Chainer:
         full = self.functions.imports.full(call.func)
         return full.rpartition(".")[2] if full.startswith("chainer.") else ""
 
-    def wrap(self, call: cst.Call, text: str, rule: str) -> None:
+    def wrap(self, call: cst.Call, text: str, identifier: str) -> None:
         """Wrap an object in ChainerMN's counterpart, if the communicator is known there."""
         if not self.comm.sees(call):
-            self.edits.ask(call, "ask-chainer-comm", name=self.comm.name)
+            self.edits.ask(call, "port.ask_chainer_comm", name=self.comm.name)
             return
         self.edits.wrap(call, text)
-        self.edits.done(call, rule, text.replace("{}", "…"), what=self.program.text(call.func))
+        self.edits.done(call, identifier, text.replace("{}", "…"), what=self.program.text(call.func))
 
     # ---- data
     def data(self) -> None:
         """Give each process its share of the training data and of an Evaluator's data."""
         iterators = [call for call in self.functions.calls if self._last(call) in _ITERATORS]
         if not any(self._repeats(iterator) for iterator in iterators):
-            self.edits.ask(self._first_optimizer(), "ask-chainer-iterator")
+            self.edits.ask(self._first_optimizer(), "port.ask_chainer_iterator")
         done: set[tuple[str, object]] = set()
         for call in iterators:
             if self._last(call) == "MultiprocessIterator":
-                self.edits.ask(call, "ask-multiprocess")
+                self.edits.ask(call, "port.ask_multiprocess")
             trains = self._repeats(call)
             if trains is None:
-                self.edits.ask(call, "ask-chainer-data", data=self.program.text(call))
+                self.edits.ask(call, "port.ask_chainer_data", data=self.program.text(call))
             elif trains or self._for_evaluator(call):
                 if trains:
                     self.trained.append(call)
                 self._scatter(call, trains, done)
             else:
-                self.edits.note(call, "note-evaluation")
+                self.edits.note(call, "port.note_evaluation")
 
     def _first_optimizer(self) -> cst.Call:
         return next(call for call in self.functions.calls if _of(self.functions, call, "chainer.optimizers."))
@@ -148,10 +148,10 @@ class _Chainer:
         )
         statement = self._lifted(call, scope)
         if name is None or not local or statement is None:
-            edits.ask(call, "ask-chainer-data", data=program.text(dataset.value) if dataset is not None else "?")
+            edits.ask(call, "port.ask_chainer_data", data=program.text(dataset.value) if dataset is not None else "?")
             return
         if not self.comm.sees(statement):
-            edits.ask(call, "ask-chainer-comm", name=self.comm.name)
+            edits.ask(call, "port.ask_chainer_comm", name=self.comm.name)
             return
         inside = set(program.walk(statement))
         lambdas = any(
@@ -160,7 +160,7 @@ class _Chainer:
             for node in program.walk(value)
         )
         if lambdas or any(assignment.statement in inside for assignment in functions.assigned(name, scope)):
-            edits.ask(call, "ask-chainer-data", data=name)
+            edits.ask(call, "port.ask_chainer_data", data=name)
             return
         if (name, scope) in done:
             return
@@ -168,16 +168,16 @@ class _Chainer:
         later = [use for use in self._uses(name, scope) if program.line(use) > program.line(statement)]
         other = [use for use in later if use not in inside and not self._counted(use) and not self._iterates(use)]
         if other and not trains:
-            edits.note(call, "note-evaluation")  # all of it is used again: every process keeps all of it
+            edits.note(call, "port.note_evaluation")  # all of it is used again: every process keeps all of it
             return
         if other:
-            edits.ask(other[0], "ask-chainer-share", data=name)
+            edits.ask(other[0], "port.ask_chainer_share", data=name)
         comm = self.comm.name
         more = "shuffle=True" if trains else "force_equal_length=False"
         scatter = f"{self.comm.package}.scatter_dataset({name} if {comm}.rank == 0 else None, {comm}, {more})"
         edits.put_before(statement, f"{name} = {scatter}\n")
         self.scattered[name, scope] = program.line(statement), trains
-        edits.done(statement, "do-scatter", scatter, data=name)
+        edits.done(statement, "port.do_scatter", scatter, data=name)
 
     def _counted(self, node: cst.CSTNode) -> bool:
         """Return whether only the length of an object is used."""
@@ -207,26 +207,26 @@ class _Chainer:
         text = f"{self.comm.package}.create_multi_node_evaluator({{}}, {self.comm.name})"
         for call in self.functions.calls:
             if self._evaluates(call):
-                self.wrap(call, text, "do-evaluator")
+                self.wrap(call, text, "port.do_evaluator")
 
     def others(self) -> None:
         """Ask about what several processes cannot do together."""
         for call in self.functions.calls:
             last = self._last(call)
             if last in ("ParallelUpdater", "MultiprocessParallelUpdater"):
-                self.edits.ask(call, "ask-parallel-updater", call=last)
+                self.edits.ask(call, "port.ask_parallel_updater", call=last)
             elif last == "EarlyStoppingTrigger":
                 monitor = argument(call, "monitor", 1)
                 if monitor is None or "validation" not in self.program.text(monitor.value):
-                    self.edits.ask(call, "ask-break")
+                    self.edits.ask(call, "port.ask_break")
             elif last == "snapshot" and argument(call, "autoload") is not None:
-                self.edits.ask(call, "ask-autoload")
+                self.edits.ask(call, "port.ask_autoload")
 
     def output(self) -> None:
         """Let only rank 0 report, print and save."""
         for call in self.functions.calls:
             if self._extends(call) and self._extension(call) is None:
-                self.edits.ask(call, "ask-extension", what=self.program.text(call.args[0].value))
+                self.edits.ask(call, "port.ask_extension", what=self.program.text(call.args[0].value))
         reports = lambda call: self._extends(call) and self._extension(call) == "one"  # noqa: E731
         output = Output(_SAVES, sees=self.comm.sees, also=reports)
         lines_of_one(self.edits, self.functions, f"{self.comm.name}.rank == 0", output)

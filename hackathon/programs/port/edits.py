@@ -56,17 +56,17 @@ class Edits:
     indented: dict[cst.CSTNode, tuple[cst.CSTNode, str]] = field(default_factory=dict)
     """First statement → last statement of its block, and the head of the `with` around both."""
 
-    def done(self, node: cst.CSTNode | None, rule: str, replacement: str | None = None, **values: object) -> None:
+    def done(self, node: cst.CSTNode | None, identifier: str, replacement: str | None = None, **values: object) -> None:
         """Record a change."""
-        self._say(node, rule, "done", replacement, values)
+        self._say(node, identifier, "done", replacement, values)
 
-    def note(self, node: cst.CSTNode | None, rule: str, **values: object) -> None:
+    def note(self, node: cst.CSTNode | None, identifier: str, **values: object) -> None:
         """Record a remark that needs no answer."""
-        self._say(node, rule, "note", None, values)
+        self._say(node, identifier, "note", None, values)
 
-    def ask(self, node: cst.CSTNode | None, rule: str, **values: object) -> None:
+    def ask(self, node: cst.CSTNode | None, identifier: str, **values: object) -> None:
         """Record a question, as a comment before the statement that contains the node."""
-        text = self._say(node, rule, "question", None, values)
+        text = self._say(node, identifier, "question", None, values)
         if node is not None and text is not None and not isinstance(node, cst.Module):
             encoding = self.program.module.encoding  # the program's encoding may lack characters of our question
             written = text.encode(encoding, "replace").decode(encoding)
@@ -75,14 +75,15 @@ class Edits:
     def _say(
         self,
         node: cst.CSTNode | None,
-        rule: str,
+        identifier: str,
         kind: Literal["done", "note", "question"],
         replacement: str | None,
         values: dict[str, object],
     ) -> str | None:
         fields = {name: printable(value)[:120] if isinstance(value, str) else value for name, value in values.items()}
-        text = " ".join(message(f"port.{rule.replace('-', '_')}", **fields).split())
+        text = " ".join(message(identifier, **fields).split())
         line = self.program.line(node) if node is not None else 0
+        rule = identifier.partition(".")[2].replace("_", "-")
         finding = PortFinding(line, rule, kind, text, replacement)
         if finding in self.findings:
             return None

@@ -31,14 +31,14 @@ def port_to_horovod(keras: KerasProgram) -> None:
     share = Shares(keras, head, hvd)
     loops: dict[cst.For, bool] = {}
     if keras.tapes and keras.fits:
-        edits.ask(keras.tapes[0], "ask-tape")
+        edits.ask(keras.tapes[0], "port.ask_tape")
     elif keras.tapes:
         loops = port_tapes(keras, head, hvd, share)
     else:
         for call in keras.compiles:
             _optimizer(keras, call, tf, hvd)
         if not keras.compiles and keras.fits:
-            edits.ask(keras.fits[0], "ask-compile")
+            edits.ask(keras.fits[0], "port.ask_compile")
         for call in keras.fits:
             _fit(keras, call, hvd, share)
     whole_rates(edits, functions, keras_counts(keras, loops), PortedProcesses(f"{hvd}.size()"))
@@ -46,33 +46,35 @@ def port_to_horovod(keras: KerasProgram) -> None:
     lines_of_one(edits, functions, guard, keras.output(_HARMLESS))
     keras.quiet(guard)
     _reloads(keras, hvd)
-    edits.done(head.put(), "do-horovod", start)
-    edits.note(None, "note-batch")
-    edits.note(None, "note-horovod")
+    edits.done(head.put(), "port.do_horovod", start)
+    edits.note(None, "port.note_batch")
+    edits.note(None, "port.note_horovod")
 
 
 def _optimizer(keras: KerasProgram, call: cst.Call, tf: str, hvd: str) -> None:
     edits, functions = keras.edits, keras.functions
     optimizer = argument(call, "optimizer", 0)
     if any(arg.star for arg in call.args):
-        edits.ask(call, "ask-compile")
+        edits.ask(call, "port.ask_compile")
         return
     if optimizer is None:
         edits.put_argument(call, "optimizer", f'{hvd}.DistributedOptimizer({tf}.keras.optimizers.get("rmsprop"))')
-        edits.done(call, "do-optimizer", what="rmsprop")
+        edits.done(call, "port.do_optimizer", what="rmsprop")
         return
     origins = [origin for origin, _ in functions.origins(optimizer.value, functions.scope(call))]
     if len(origins) == 1 and isinstance(origins[0], cst.SimpleString):
         text = f"{hvd}.DistributedOptimizer({tf}.keras.optimizers.get({keras.program.text(origins[0])}))"
         edits.swap(optimizer.value, text)
-        edits.done(call, "do-optimizer", text, what=keras.program.text(origins[0]))
+        edits.done(call, "port.do_optimizer", text, what=keras.program.text(origins[0]))
     elif origins and all(isinstance(origin, cst.Call) and _makes_optimizer(keras, origin) for origin in origins):
         for origin in origins:
             if origin not in edits.replaced:
                 edits.wrap(origin, f"{hvd}.DistributedOptimizer({{}})")
-                edits.done(origin, "do-optimizer", f"{hvd}.DistributedOptimizer(…)", what=keras.program.text(origin))
+                edits.done(
+                    origin, "port.do_optimizer", f"{hvd}.DistributedOptimizer(…)", what=keras.program.text(origin)
+                )
     else:
-        edits.ask(call, "ask-keras-optimizer", what=keras.program.text(optimizer.value))
+        edits.ask(call, "port.ask_keras_optimizer", what=keras.program.text(optimizer.value))
 
 
 def _makes_optimizer(keras: KerasProgram, call: cst.Call) -> bool:
@@ -83,11 +85,11 @@ def _makes_optimizer(keras: KerasProgram, call: cst.Call) -> bool:
 def _fit(keras: KerasProgram, call: cst.Call, hvd: str, share: Shares) -> None:
     edits, functions = keras.edits, keras.functions
     if not keras.plain(call):
-        edits.ask(call, "ask-fit")
+        edits.ask(call, "port.ask_fit")
         return
     arrays, x = keras.arrays(call), argument(call, "x", 0)
     if arrays is None or x is None:
-        edits.ask(call, "ask-keras-data", data=keras.program.text(x.value) if x is not None else "?")
+        edits.ask(call, "port.ask_keras_data", data=keras.program.text(x.value) if x is not None else "?")
     elif arrays:
         for array in arrays:
             share.array(array)
@@ -98,11 +100,11 @@ def _fit(keras: KerasProgram, call: cst.Call, hvd: str, share: Shares) -> None:
         if pure(keras.program, steps.value):
             text = f"max(1, ({keras.program.text(steps.value)}) // {hvd}.size())"
             edits.put_argument(call, "steps_per_epoch", text)
-            edits.done(steps, "do-steps", f"steps_per_epoch={text}")
+            edits.done(steps, "port.do_steps", f"steps_per_epoch={text}")
         else:
-            edits.ask(call, "ask-fit")
+            edits.ask(call, "port.ask_fit")
     if argument(call, "validation_data") is not None:
-        edits.note(call, "note-evaluation")
+        edits.note(call, "port.note_evaluation")
     _callbacks(keras, call, hvd)
 
 
@@ -113,18 +115,18 @@ def _callbacks(keras: KerasProgram, call: cst.Call, hvd: str) -> None:
     callbacks = argument(call, "callbacks")
     if callbacks is None or program.text(callbacks.value) == "None":
         edits.put_argument(call, "callbacks", f"[{', '.join(first)}]")
-        edits.done(call, "do-callbacks", ", ".join(first))
+        edits.done(call, "port.do_callbacks", ", ".join(first))
         return
     callback_list = keras.literal(callbacks.value, scope)
     if callback_list is None or any(isinstance(element, cst.StarredElement) for element in callback_list.elements):
-        edits.ask(call, "ask-callbacks", what=program.text(callbacks.value))
+        edits.ask(call, "port.ask_callbacks", what=program.text(callbacks.value))
         return
     if callback_list in edits.replaced:
         return
     kinds = [keras.kind_of_callback(element.value, scope) for element in callback_list.elements]
     unsure = next((element for element, kind in zip(callback_list.elements, kinds, strict=True) if kind is None), None)
     if unsure is not None:
-        edits.ask(call, "ask-callback", what=program.text(unsure.value))
+        edits.ask(call, "port.ask_callback", what=program.text(unsure.value))
     of_one = [
         program.text(element.value)
         for element, kind in zip(callback_list.elements, kinds, strict=True)
@@ -140,7 +142,7 @@ def _callbacks(keras: KerasProgram, call: cst.Call, hvd: str) -> None:
     edits.change(callback_list, change)
     if of_one:
         edits.wrap(callback_list, f"{{}} + ([{', '.join(of_one)}] if {hvd}.rank() == 0 else [])")
-    edits.done(call, "do-callbacks", ", ".join(first))
+    edits.done(call, "port.do_callbacks", ", ".join(first))
     name = dotted(callbacks.value)
     for addition in keras.functions.calls:
         if method(addition) not in ("append", "extend", "insert") or name is None or dotted(addition.func) is None:
@@ -151,9 +153,9 @@ def _callbacks(keras: KerasProgram, call: cst.Call, hvd: str) -> None:
         kind = keras.kind_of_callback(addition.args[0].value, scope) if method(addition) == "append" else None
         if kind == "one" and isinstance(statement, cst.SimpleStatementLine) and len(statement.body) == 1:
             edits.guarded.add(statement)
-            edits.done(statement, "do-save", f"if {hvd}.rank() == 0:")
+            edits.done(statement, "port.do_save", f"if {hvd}.rank() == 0:")
         elif kind != "all":
-            edits.ask(addition, "ask-callback", what=program.text(addition.args[0].value))
+            edits.ask(addition, "port.ask_callback", what=program.text(addition.args[0].value))
 
 
 def _elements(before: cst.List, added: list[cst.BaseExpression], kept_numbers: list[int]) -> list[cst.BaseElement]:
@@ -174,4 +176,4 @@ def _reloads(keras: KerasProgram, hvd: str) -> None:
         if reads and keras.program.line(call) > after and keras.functions.scope(call) in {
             keras.functions.scope(fit) for fit in keras.fits
         }:  # fmt: skip
-            keras.edits.ask(call, "ask-reload", barrier=f'{hvd}.allreduce(0, name="saved")')
+            keras.edits.ask(call, "port.ask_reload", barrier=f'{hvd}.allreduce(0, name="saved")')

@@ -175,7 +175,7 @@ class KerasProgram:
             self.edits.put_argument(call, "verbose", f"{text} if {guard} else 0")
             first = first or call
         if first is not None:
-            self.edits.done(first, "do-progress", f"verbose=… if {guard} else 0")
+            self.edits.done(first, "port.do_progress", f"verbose=… if {guard} else 0")
 
     def output(self, harmless: frozenset[str]) -> Output:
         """Return what counts as output in Keras programs."""
@@ -190,21 +190,21 @@ class KerasProgram:
             full = functions.imports.full(call.func)
             last = full.rpartition(".")[2]
             if last in ("MirroredStrategy", "OneDeviceStrategy", "multi_gpu_model"):
-                self.edits.ask(call, "ask-mirrored", call=last)
+                self.edits.ask(call, "port.ask_mirrored", call=last)
             elif last == "set_visible_devices" or (full == "tensorflow.device" and "gpu" in program.text(call).lower()):
-                self.edits.ask(call, "ask-device", text=program.text(call))
+                self.edits.ask(call, "port.ask_device", text=program.text(call))
             elif full.startswith(("keras.ops", "keras.distribution", "keras.random")):
-                self.edits.ask(call, "ask-keras-3", what=full)
+                self.edits.ask(call, "port.ask_keras_3", what=full)
             elif method(call) == "train_on_batch":
-                self.edits.ask(call, "ask-train-on-batch")
+                self.edits.ask(call, "port.ask_train_on_batch")
             elif method(call) in ("fit_generator", "flow", "flow_from_directory", "flow_from_dataframe"):
-                self.edits.ask(call, "ask-keras-data", data=program.text(call.func))
+                self.edits.ask(call, "port.ask_keras_data", data=program.text(call.func))
         for literal in program.find(program.module, cst.SimpleString):
             parent = program.parents.get(program.parents.get(program.parents.get(literal, literal), literal))
             if literal.value[1:-1] == "CUDA_VISIBLE_DEVICES" and isinstance(parent, cst.Subscript):
-                self.edits.ask(literal, "ask-visible")
+                self.edits.ask(literal, "port.ask_visible")
             if literal.value[1:-1] == "KERAS_BACKEND":
-                self.edits.ask(literal, "ask-keras-3", what="KERAS_BACKEND")
+                self.edits.ask(literal, "port.ask_keras_3", what="KERAS_BACKEND")
 
 
 class Shares:
@@ -224,7 +224,7 @@ class Shares:
             f"    return data[{self.hvd}.rank() : count : {self.hvd}.size()]"
         )
         self.keras.edits.wrap(value, f"{name}({{}})")
-        self.keras.edits.done(value, "do-sampler", f"{name}(…)", data=self.keras.program.text(value))
+        self.keras.edits.done(value, "port.do_sampler", f"{name}(…)", data=self.keras.program.text(value))
 
     def dataset(self, value: cst.BaseExpression, scope: Scope) -> bool:
         """Take a process's samples at the start of a data set; if unsure, ask and return False."""
@@ -233,7 +233,7 @@ class Shares:
             self.keras.is_slices(base) and self.keras.once(origin_scope) for base, origin_scope in bases
         )
         if not sure:
-            self.keras.edits.ask(value, "ask-keras-data", data=self.keras.program.text(value))
+            self.keras.edits.ask(value, "port.ask_keras_data", data=self.keras.program.text(value))
             return False
         name = self.head.named("share_of_dataset")
         self.head.definition(
@@ -244,5 +244,5 @@ class Shares:
         for base, _ in bases:
             if base not in self.keras.edits.replaced:
                 self.keras.edits.wrap(base, f"{name}({{}})")
-                self.keras.edits.done(base, "do-sampler", f"{name}(…)", data=self.keras.program.text(value))
+                self.keras.edits.done(base, "port.do_sampler", f"{name}(…)", data=self.keras.program.text(value))
         return True

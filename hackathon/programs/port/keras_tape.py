@@ -20,20 +20,20 @@ def port_tapes(keras: KerasProgram, head: Head, hvd: str, share: Shares) -> dict
     name = dotted(item.asname.name) if item.asname is not None else None
     persistent = isinstance(item.item, cst.Call) and argument(item.item, "persistent", 0) is not None
     if len(keras.tapes) != 1 or len(gradients) != 1 or name is None or persistent:
-        edits.ask(tape, "ask-tape")
+        edits.ask(tape, "port.ask_tape")
         return {}
     if any(gradients[0] is call for call in calls(program, tape.body)):
-        edits.ask(tape, "ask-tape")
+        edits.ask(tape, "port.ask_tape")
         return {}
     text = f"{name} = {hvd}.DistributedGradientTape({name})\n"
     edits.put_after(tape, text)
-    edits.done(tape, "do-tape", text)
+    edits.done(tape, "port.do_tape", text)
     functions.train_by(gradients)
     loops = [loop for loop in program.find(program.module, cst.For) if functions.reaches(loop.body)]
     batches = [loop for loop in loops if not _counts(loop) and not _holds(keras, loop, loops)]
     shared = {loop: share.dataset(iterated(loop), functions.scope(loop)) for loop in batches}
     if not batches:
-        edits.ask(gradients[0], "ask-keras-data", data="?")
+        edits.ask(gradients[0], "port.ask_keras_data", data="?")
     _alike(keras, head, hvd, gradients[0], batches)
     return shared
 
@@ -58,14 +58,14 @@ def _alike(keras: KerasProgram, head: Head, hvd: str, gradient: cst.Call, batche
     model = variables.value if isinstance(variables, cst.Attribute) else None
     optimizer = updates[0].func.value if len(updates) == 1 and isinstance(updates[0].func, cst.Attribute) else None
     if len(batches) != 1 or model is None or optimizer is None or functions.scope(updates[0]) is not scope:
-        edits.ask(gradient, "ask-alike")
+        edits.ask(gradient, "port.ask_alike")
         return
     loop = batches[0]
     steps = functions.reaches(loop.body)
     names = [_seen(keras, part, scope, steps[0]) for part in (model, optimizer)]
     statement = program.statement(steps[0])
     if None in names or len(steps) != 1 or program.parents.get(statement) is not loop.body:
-        edits.ask(gradient, "ask-alike")
+        edits.ask(gradient, "port.ask_alike")
         return
     done, helper = head.named("ALIKE"), head.named("start_alike")
     head.block(f"{done} = []")
@@ -80,11 +80,11 @@ def _alike(keras: KerasProgram, head: Head, hvd: str, gradient: cst.Call, batche
     if scope is functions.scope(loop):  # the update is in the loop itself
         last = program.statement(updates[0])
         if program.parents.get(last) is not loop.body:
-            edits.ask(gradient, "ask-alike")
+            edits.ask(gradient, "port.ask_alike")
             return
     text = f"{helper}({', '.join(str(name) for name in names)})\n"
     edits.put_after(last, text)
-    edits.done(last, "do-alike", text)
+    edits.done(last, "port.do_alike", text)
 
 
 def _seen(keras: KerasProgram, node: cst.BaseExpression, scope: Scope, step: cst.Call) -> str | None:

@@ -64,6 +64,11 @@ LIBRARIES = (
 _PORTS: dict[str, Callable[[Edits, Functions], Literal["ported", "distributed"]]] = {
     "accelerate": port_accelerate, "lightning": port_lightning, "trainer": port_trainer,
 }  # fmt: skip
+_NOTES = {
+    "accelerate": "port.library_accelerate",
+    "lightning": "port.library_lightning",
+    "trainer": "port.library_trainer",
+}
 
 
 def port_library(library: Library, edits: Edits, imports: Imports, target: Target) -> Status:
@@ -77,10 +82,10 @@ def port_library(library: Library, edits: Edits, imports: Imports, target: Targe
     if status == "distributed":
         return status
     used = library.uses(edits.program, imports)
-    edits.note(used[0], f"library-{library.name}")
+    edits.note(used[0], _NOTES[library.name])
     for call in functions.calls:
         if _moves(call) or (imports.full(call.func) == "torch.device" and "cuda" in edits.program.text(call)):
-            edits.ask(call, "ask-library-device", call=edits.program.text(call))
+            edits.ask(call, "port.ask_library_device", call=edits.program.text(call))
     return status
 
 
@@ -88,7 +93,7 @@ def _keras(edits: Edits, functions: Functions, target: Target) -> Status:
     keras = KerasProgram(edits, functions)
     own = [call for call in functions.calls if method(call) in ("train_on_batch", "fit_generator")]
     if not keras.fits and not keras.tapes and not own:
-        edits.ask(None, "no-loop-keras")
+        edits.ask(None, "port.no_loop_keras")
         return "unknown"
     keras.ask_fixed()
     (port_to_horovod if target == "horovod" else port_to_workers)(keras)

@@ -24,12 +24,12 @@ def port_lightning(edits: Edits, functions: Functions) -> Literal["ported", "dis
     trainers = [call for call in functions.calls if functions.imports.full(call.func) in TRAINERS]
     for trainer in trainers:
         if _distributed(edits, trainer):
-            edits.note(trainer, "distributed", framework="Lightning")
+            edits.note(trainer, "port.distributed", framework="Lightning")
             return "distributed"
     head = Head(edits, functions)
     for trainer in functions.calls:
         if functions.imports.full(trainer.func).endswith(".LightningCLI"):
-            edits.ask(trainer, "ask-library-cli")
+            edits.ask(trainer, "port.ask_library_cli")
     for trainer in trainers:
         _trainer(edits, trainer, head)
     _logged(edits, functions)
@@ -37,7 +37,7 @@ def port_lightning(edits: Edits, functions: Functions) -> Literal["ported", "dis
     head.first_of_ranks(_OUTPUT)
     start = head.put()
     if start is not None:
-        edits.done(start, "do-launcher")
+        edits.done(start, "port.do_launcher")
     return "ported"
 
 
@@ -61,24 +61,24 @@ def _kind(edits: Edits, value: cst.BaseExpression) -> Literal["one", "all", "fix
 
 def _trainer(edits: Edits, call: cst.Call, head: Head) -> None:
     if any(arg.star for arg in call.args):
-        edits.ask(call, "ask-library-options")
+        edits.ask(call, "port.ask_library_options")
         return
     for name in ("gpus", "tpu_cores", "num_processes", "auto_select_gpus"):
         if (old := argument(call, name)) is not None:
-            edits.ask(call, "ask-library-devices", argument=edits.program.text(old).rstrip(", "))
+            edits.ask(call, "port.ask_library_devices", argument=edits.program.text(old).rstrip(", "))
             return
     devices, nodes, strategy = (argument(call, name) for name in ("devices", "num_nodes", "strategy"))
     kind = _kind(edits, devices.value) if devices is not None else "all"
     if kind in ("fixed", "other"):
         assert devices is not None
-        edits.ask(call, "ask-library-devices", argument=edits.program.text(devices).rstrip(", "))
+        edits.ask(call, "port.ask_library_devices", argument=edits.program.text(devices).rstrip(", "))
         return
     if nodes is not None and edits.program.text(nodes.value) != "1":
-        edits.ask(call, "ask-library-devices", argument=edits.program.text(nodes).rstrip(", "))
+        edits.ask(call, "port.ask_library_devices", argument=edits.program.text(nodes).rstrip(", "))
         return
     chosen = edits.program.text(strategy.value).strip("'\"") if strategy is not None else "auto"
     if chosen in ("dp", "ddp_spawn", "ddp_notebook", "ddp_fork") or (kind == "one" and chosen not in ("auto", "None")):
-        edits.ask(call, "ask-library-devices", argument=f"strategy={chosen}")
+        edits.ask(call, "port.ask_library_devices", argument=f"strategy={chosen}")
         return
     world, local = head.of_launcher("WORLD_SIZE"), head.of_launcher("LOCAL_WORLD_SIZE")
     values = {
@@ -89,7 +89,7 @@ def _trainer(edits: Edits, call: cst.Call, head: Head) -> None:
         values["strategy"] = f'"ddp" if {world} > 1 else "auto"'
     for name, value in values.items():
         edits.put_argument(call, name, value)
-    edits.done(call, "do-trainer", ", ".join(f"{name}={value}" for name, value in values.items()))
+    edits.done(call, "port.do_trainer", ", ".join(f"{name}={value}" for name, value in values.items()))
 
 
 def _logged(edits: Edits, functions: Functions) -> None:
@@ -114,10 +114,10 @@ def _logged(edits: Edits, functions: Functions) -> None:
             if any(argument(call, name) is not None for name in ("sync_dist", "rank_zero_only")):
                 continue
             if any(arg.star for arg in call.args):
-                edits.ask(call, "ask-library-log", call=functions.program.text(call))
+                edits.ask(call, "port.ask_library_log", call=functions.program.text(call))
             elif not _own_metric(functions, call):
                 edits.put_argument(call, "sync_dist", "True")
-                edits.done(call, "do-sync", "sync_dist=True", call=functions.program.text(call))
+                edits.done(call, "port.do_sync", "sync_dist=True", call=functions.program.text(call))
 
 
 def _own_metric(functions: Functions, call: cst.Call) -> bool:
@@ -137,15 +137,15 @@ def _own_metric(functions: Functions, call: cst.Call) -> bool:
 def _data(edits: Edits, functions: Functions) -> None:
     for owner in functions.classes.values():
         if any((dotted(base.value) or "").rpartition(".")[2] == "IterableDataset" for base in owner.bases):
-            edits.ask(owner, "ask-iterable")
+            edits.ask(owner, "port.ask_iterable")
     for call in functions.calls:
         full = functions.imports.full(call.func)
         scope = functions.scope(call)
         if full.endswith(".random_split") and not seeded(functions, call):
-            edits.ask(call, "ask-split")
+            edits.ask(call, "port.ask_split")
         elif full == "torch.utils.data.DataLoader" and argument(call, "batch_sampler", 4) is not None:
-            edits.ask(call, "ask-sampler")
+            edits.ask(call, "port.ask_sampler")
         elif scope is None or scope.name.value != "prepare_data":
             download = argument(call, "download")
             if download is not None and functions.program.text(download.value) == "True":
-                edits.ask(call, "ask-download")
+                edits.ask(call, "port.ask_download")

@@ -76,13 +76,13 @@ def lines_of_one(edits: Edits, functions: Functions, guard: str, output: Output)
             continue
         if output.sees is not None and not output.sees(node):
             if kinds != ["prints"]:
-                edits.ask(node, "ask-save", guard=guard)
+                edits.ask(node, "port.ask_save", guard=guard)
             continue
         unsafe = None
         if set(kinds) != {"one"}:
             unsafe = next((call for call in calls(program, node) if not _harmless(functions, call, output)), None)
         if unsafe is not None or not all(kinds):
-            edits.ask(node, "ask-output", call=program.text(unsafe.func) if unsafe is not None else "?")
+            edits.ask(node, "port.ask_output", call=program.text(unsafe.func) if unsafe is not None else "?")
             continue
         if isinstance(node, cst.SimpleStatementSuite):
             _suite(edits, node)
@@ -95,11 +95,11 @@ def lines_of_one(edits: Edits, functions: Functions, guard: str, output: Output)
         else:
             printed = printed or node
     if reported is not None:
-        edits.done(reported, "do-report", f"if {guard}:")
+        edits.done(reported, "port.do_report", f"if {guard}:")
     if printed is not None:
-        edits.done(printed, "do-print", f"if {guard}:")
+        edits.done(printed, "port.do_print", f"if {guard}:")
     if saved is not None:
-        edits.done(saved, "do-save", f"if {guard}:")
+        edits.done(saved, "port.do_save", f"if {guard}:")
     return saved
 
 
@@ -131,7 +131,7 @@ def _ask_files(edits: Edits, functions: Functions, inside: set[cst.CSTNode], out
         statement = functions.program.statement(call)
         small = statement.body[0] if isinstance(statement, cst.SimpleStatementLine) else None
         if small is None or kind_of_output(functions, small, output) != "saves":
-            edits.ask(call, "ask-file")
+            edits.ask(call, "port.ask_file")
 
 
 def _guarded(functions: Functions, node: cst.CSTNode) -> bool:

@@ -94,11 +94,11 @@ def _port(
     for call in program.find(program.module, cst.Call):
         framework = _DISTRIBUTED.get(imports.full(call.func).replace("tf.", "tensorflow.", 1))
         if framework is not None:
-            edits.note(call, "distributed", framework=framework)
+            edits.note(call, "port.distributed", framework=framework)
             return framework.lower(), "distributed"
     for package, name in (("chainermn", "ChainerMN"), ("horovod", "Horovod")):
         if imports.uses(package):  # the group is joined in another file
-            edits.note(None, "distributed", framework=name)
+            edits.note(None, "port.distributed", framework=name)
             return name.lower(), "distributed"
     own = any(method(call) == "backward" for call in program.find(program.module, cst.Call))
     for library in LIBRARIES:
@@ -108,7 +108,7 @@ def _port(
             return library.name, port_library(library, edits, imports, target)
     if imports.uses("torch"):
         return "pytorch", "ported" if port_pytorch(edits, imports) else "unknown"
-    edits.ask(None, "no-framework")
+    edits.ask(None, "port.no_framework")
     return "", "unknown"
 
 

@@ -16,10 +16,10 @@ def port_pytorch(edits: Edits, imports: Imports) -> bool:
     """Make the changes and ask the questions; return False when this file starts no training itself."""
     functions = Functions(edits.program, imports)
     if not functions.backwards:
-        edits.ask(None, "no-loop")
+        edits.ask(None, "port.no_loop")
         return False
     if not _started(functions):
-        edits.ask(None, "not-started")
+        edits.ask(None, "port.not_started")
         return False
     words = AddedNames(functions)
     devices(edits, functions, words)
@@ -34,7 +34,7 @@ def port_pytorch(edits: Edits, imports: Imports) -> bool:
     only_first(edits, functions, words)
     notebook(edits, functions)
     set_up(edits, functions, words)
-    edits.note(None, "note-batch")
+    edits.note(None, "port.note_batch")
     return True
 
 

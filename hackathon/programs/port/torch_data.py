@@ -23,16 +23,16 @@ class TrainingData:
     def share(self) -> None:
         """Give each DataLoader of a training a sampler, and set the sampler's epoch."""
         if not self.loops:
-            self.edits.ask(self.functions.backwards[0], "ask-no-loader")
+            self.edits.ask(self.functions.backwards[0], "port.ask_no_loader")
         for source in dict.fromkeys(source for loop in self.loops for source in loop.sources):
             self._sample(source)
         for loop in self.loops:
             if not loop.sources:
-                self.edits.ask(loop.loop, "ask-data", data=self.program.text(loop.loader))
+                self.edits.ask(loop.loop, "port.ask_data", data=self.program.text(loop.loader))
             elif set(loop.sources) <= self._sampled:
                 self._epochs(loop)
             if len(loop.sources) > 1 and self._sometimes(loop):
-                self.edits.ask(loop.loop, "ask-share")
+                self.edits.ask(loop.loop, "port.ask_share")
 
     def _sometimes(self, loop: BatchLoop) -> bool:
         """Return whether a loop may run without a training step, because the same lines train and evaluate."""
@@ -48,22 +48,22 @@ class TrainingData:
         data, shuffle = argument(call, "dataset", 0), argument(call, "shuffle", 2)
         keys = self._starred(call)
         if data is None or keys is None or keys & {"sampler", "batch_sampler", "dataset"}:
-            edits.ask(call, "ask-loader")
+            edits.ask(call, "port.ask_loader")
             return
         if argument(call, "sampler", 3) is not None or argument(call, "batch_sampler", 4) is not None:
-            edits.ask(call, "ask-sampler")
+            edits.ask(call, "port.ask_sampler")
             return
         if self._iterable(data.value, call):
-            edits.ask(call, "ask-iterable")
+            edits.ask(call, "port.ask_iterable")
             return
         if shuffle is not None and (not pure(program, shuffle.value)):
-            edits.ask(call, "ask-loader")
+            edits.ask(call, "port.ask_loader")
             return
         name = dotted(data.value)
         if name is None:
             name = self._named(call, data)
             if name is None:
-                edits.ask(call, "ask-loader")
+                edits.ask(call, "port.ask_loader")
                 return
         if "shuffle" in keys:
             self._mixed_by(call, name)
@@ -85,7 +85,7 @@ class TrainingData:
             return updated.with_changes(args=with_argument(list(updated.args), extra))
 
         edits.replaced[call] = change
-        edits.done(call, "do-sampler", f"sampler={sampler}", data=name)
+        edits.done(call, "port.do_sampler", f"sampler={sampler}", data=name)
         self._sampled.add(call)
 
     def _mixed_by(self, call: cst.Call, data: str) -> None:
@@ -95,7 +95,7 @@ class TrainingData:
         sampler = f'{words.sampler}({data}, shuffle={options}.get("shuffle", False))'
         more = f'{{**{options}, "shuffle": False, "sampler": {sampler}}}'
         self.edits.swap(starred.value, f"({options} if {words.world} == 1 else {more})")
-        self.edits.done(call, "do-sampler", more, data=data)
+        self.edits.done(call, "port.do_sampler", more, data=data)
         self._sampled.add(call)
 
     def _starred(self, call: cst.Call) -> set[str] | None:
@@ -166,18 +166,18 @@ class TrainingData:
 
     def _epochs(self, loop: BatchLoop) -> None:
         if dotted(loop.loader) is None:
-            self.edits.ask(loop.loop, "ask-epoch")
+            self.edits.ask(loop.loop, "port.ask_epoch")
             return
         for epoch in dict.fromkeys(epoch_place(self.functions, loop)):
             if epoch.kind == "once":
                 continue
             if epoch.kind == "while" or not epoch.loader:
-                self.edits.ask(epoch.statement or loop.loop, "ask-epoch")
+                self.edits.ask(epoch.statement or loop.loop, "port.ask_epoch")
                 continue
             assert epoch.statement is not None
             text = f"if {self.words.world} > 1:\n    {epoch.loader}.sampler.set_epoch({epoch.epoch})\n"
             self.edits.put_before(epoch.statement, text)
-            self.edits.done(epoch.statement, "do-epoch", text, loader=epoch.loader)
+            self.edits.done(epoch.statement, "port.do_epoch", text, loader=epoch.loader)
 
     def lengths(self, unchanged: set[cst.Call]) -> None:
         """Divide by this process's samples: `len(loader.sampler)`, which is all of them for one process.
@@ -201,9 +201,9 @@ class TrainingData:
             measured = dotted(call.args[0].value)
             if measured is not None and name is not None and measured == f"{name}.dataset":
                 self.edits.swap(call.args[0].value, f"{name}.sampler")
-                self.edits.done(call, "do-length", f"len({name}.sampler)", old=f"len({measured})")
+                self.edits.done(call, "port.do_length", f"len({name}.sampler)", old=f"len({measured})")
             elif measured in datasets and measured is not None and self._divides(call) and call not in unchanged:
-                self.edits.ask(call, "ask-length", data=measured, loader=name or "?")
+                self.edits.ask(call, "port.ask_length", data=measured, loader=name or "?")
 
     def _divides(self, call: cst.Call) -> bool:
         parent = self.program.parents.get(call)
@@ -219,13 +219,13 @@ class TrainingData:
                 continue
             origins = {value for value, _ in self.functions.origins(iterated(loop), self.functions.scope(loop))}
             if origins & self._sampled:
-                self.edits.ask(loop, "ask-share")
+                self.edits.ask(loop, "port.ask_share")
             elif origins & set(remaining):
                 runs = runs or loop
         if runs is not None:
-            self.edits.note(runs, "note-evaluation")
+            self.edits.note(runs, "port.note_evaluation")
         for call in self.functions.calls:
             if method(call) is None and dotted(call.func) in ("iter", "cycle") and call.args:
                 sources = self.functions.origins(call.args[0].value, self.functions.scope(call))
                 if any(is_loader(self.functions, value) for value, _ in sources):
-                    self.edits.ask(call, "ask-endless")
+                    self.edits.ask(call, "port.ask_endless")

@@ -61,7 +61,7 @@ class TrainedModel:
         """Wrap the model in DistributedDataParallel, or ask."""
         edits = self.edits
         if not self.optimizers:
-            edits.ask(self.functions.backwards[0], "ask-no-optimizer")
+            edits.ask(self.functions.backwards[0], "port.ask_no_optimizer")
             return
         targets = {self._target(optimizer) for optimizer in self.optimizers}
         roots = {
@@ -69,30 +69,30 @@ class TrainedModel:
         }
         if len(roots) != 1 or len(targets) != 1 or None in targets:
             names = ", ".join(sorted({name for name, _ in roots if name}))
-            edits.ask(self.optimizers[0], "ask-models", names=names or "?")
+            edits.ask(self.optimizers[0], "port.ask_models", names=names or "?")
             return
         (name, scope), call = roots.pop(), self.optimizers[0]
         if not name or name == "self":
-            edits.ask(call, "ask-self-model")
+            edits.ask(call, "port.ask_self_model")
             return
         origin = self._caller(name, scope, call)
         if origin is None:
-            edits.ask(call, "ask-where-model", model=name)
+            edits.ask(call, "port.ask_where_model", model=name)
             return
         name, scope, at = origin
         position = self._place(name, scope, at)
         if position is None or self._moved_later(name, scope):
-            edits.ask(at, "ask-where-model", model=name)
+            edits.ask(at, "port.ask_where_model", model=name)
             return
         statement, behind, keeper = position
         for leaving in self.program.find(scope, cst.Return) if scope is not None else ():
             if leaving.value is not None and self._gives(leaving.value, name):
-                edits.ask(leaving, "ask-returned", model=name)
+                edits.ask(leaving, "port.ask_returned", model=name)
         if keeper is not None:
-            edits.ask(keeper, "ask-alias", model=name)
+            edits.ask(keeper, "port.ask_alias", model=name)
         text = f"if {words.world} > 1:\n    {name} = {words.ddp}({name})\n"
         (edits.put_after if behind else edits.put_before)(statement, text)
-        edits.done(statement, "do-wrap", text, model=name)
+        edits.done(statement, "port.do_wrap", text, model=name)
         self.name, self.scope, self.sure = name, scope, True
 
     def _gives(self, value: cst.BaseExpression, name: str) -> bool:
@@ -229,21 +229,21 @@ class TrainedModel:
             parent = self.program.parents.get(node)
             called = isinstance(parent, cst.Call) and parent.func is node
             if called and name not in _UNWRAPPED_CALLS and self._in_step(node):
-                self.edits.ask(node, "ask-method", call=self.program.text(node))
+                self.edits.ask(node, "port.ask_method", call=self.program.text(node))
                 continue
             inner = self.edits.expression(f"{words.unwrapped}({self.program.text(node.value)})")
             self.edits.replaced[node.value] = lambda _, unwrapped=inner: unwrapped  # type: ignore[misc]
-            self.edits.done(node, "do-unwrap", what=self.program.text(node))
+            self.edits.done(node, "port.do_unwrap", what=self.program.text(node))
         for used, inside in self._whole():
             scope = self.functions.scope(used)
             if not self.is_model(used, scope) and not self._named_alike(used, inside):
                 continue
             call = self.program.parents.get(inside)
             if isinstance(call, cst.Call) and call.func is inside and self._in_step(used):
-                self.edits.ask(used, "ask-method", call=self.program.text(inside))
+                self.edits.ask(used, "port.ask_method", call=self.program.text(inside))
                 continue
             self.edits.swap(used, f"{words.unwrapped}({self.program.text(used)})")
-            self.edits.done(used, "do-unwrap", what=self.program.text(inside))
+            self.edits.done(used, "port.do_unwrap", what=self.program.text(inside))
 
     def _named_alike(self, node: cst.BaseExpression, use: cst.CSTNode) -> bool:
         """Return whether an object with a state may be the model under another name; other objects stay unchanged."""

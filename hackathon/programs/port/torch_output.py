@@ -34,9 +34,9 @@ def _reload(edits: Edits, functions: Functions, words: AddedNames) -> None:
         )
         if not inside:
             edits.put_before(call, f"if {words.world} > 1:\n    {words.dist}.barrier()\n")
-            edits.done(call, "do-barrier", f"{words.dist}.barrier()")
+            edits.done(call, "port.do_barrier", f"{words.dist}.barrier()")
         else:
-            edits.ask(call, "ask-reload", barrier=f"{words.dist}.barrier()")
+            edits.ask(call, "port.ask_reload", barrier=f"{words.dist}.barrier()")
 
 
 def _before_training(functions: Functions, call: cst.Call, depth: int) -> bool:
@@ -73,15 +73,15 @@ def _shown(edits: Edits, functions: Functions, words: AddedNames) -> None:
             pattern = edits.expression(f"f(disable={words.rank} > 0)")
             assert isinstance(pattern, cst.Call)
             _add(edits, call, pattern.args[0])
-            edits.done(call, "do-progress", f"disable={words.rank} > 0")
+            edits.done(call, "port.do_progress", f"disable={words.rank} > 0")
         elif full in _LOGGERS or full.rpartition(".")[2] == "SummaryWriter":
-            edits.ask(call, "ask-logger", call=program.text(call.func))
+            edits.ask(call, "port.ask_logger", call=program.text(call.func))
         elif "download" in named and program.text(named["download"].value) == "True":
-            edits.ask(call, "ask-download")
+            edits.ask(call, "port.ask_download")
         elif full == "open" and _writes(call, functions):
-            edits.ask(call, "ask-file")
+            edits.ask(call, "port.ask_file")
         elif full in ("os.makedirs", "os.mkdir") and "exist_ok" not in named:
-            edits.ask(call, "ask-folder", call=program.text(call.func))
+            edits.ask(call, "port.ask_folder", call=program.text(call.func))
 
 
 def _writes(call: cst.Call, functions: Functions) -> bool:
@@ -106,7 +106,7 @@ def notebook(edits: Edits, functions: Functions) -> None:
     """Ask about code that only works in a notebook."""
     for call in functions.calls:
         if (dotted(call.func) or "").split(".")[0] == "get_ipython" or _of_ipython(call):
-            edits.ask(call, "ask-notebook")
+            edits.ask(call, "port.ask_notebook")
 
 
 def _of_ipython(call: cst.Call) -> bool:

@@ -18,7 +18,7 @@ def steps(edits: Edits, functions: Functions, words: AddedNames, model: TrainedM
         by_scope.setdefault(_branch(functions, backward), []).append(backward)
     for branch in by_scope.values():
         if len(branch) > 1:
-            edits.ask(branch[1], "ask-backward")
+            edits.ask(branch[1], "port.ask_backward")
     for loop in loops:
         inner = [backward for backward in functions.backwards if _directly(functions, backward, loop.loop)]
         if len(inner) == 1 and model.sure:
@@ -28,16 +28,16 @@ def steps(edits: Edits, functions: Functions, words: AddedNames, model: TrainedM
         index = item.slice[0].slice
         written = isinstance(program.parents.get(item), cst.AssignTarget | cst.AugAssign)
         if written and isinstance(index, cst.Index) and program.text(index).strip("'\"") == "lr":
-            edits.ask(item, "ask-rate")
+            edits.ask(item, "port.ask_rate")
     for call in functions.calls:
         if functions.imports.full(call.func) == "torch.nn.DataParallel":
-            edits.ask(call, "ask-dataparallel")
+            edits.ask(call, "port.ask_dataparallel")
         elif method(call) == "step" and call.args and _decides(functions, call):
-            edits.ask(call, "ask-step", call=program.text(call))
+            edits.ask(call, "port.ask_step", call=program.text(call))
         elif functions.imports.full(call.func).endswith(".random_split") and not seeded(functions, call):
-            edits.ask(call, "ask-split")
+            edits.ask(call, "port.ask_split")
         elif functions.imports.full(call.func) == "torch.autograd.grad":
-            edits.ask(call, "ask-grad")
+            edits.ask(call, "port.ask_grad")
 
 
 def _decides(functions: Functions, call: cst.Call) -> bool:
@@ -105,13 +105,13 @@ def _accumulate(
         for target in ([t.target for t in node.targets] if isinstance(node, cst.Assign) else [node.target])
     }
     if first is None or holder.orelse is not None or not pure(program, test) or names & changed or tail:
-        edits.ask(backward, "ask-accumulate")
+        edits.ask(backward, "port.ask_accumulate")
         return
     reference = next(program.text(call.func) for call in calls(program, first) if model.is_model(call.func, scope))
     condition = program.text(test)
     head = f"with {words.nullcontext}() if {words.world} == 1 or {condition} else {reference}.no_sync()"
     edits.indented[first] = (line, head)
-    edits.done(first, "do-accumulate", head)
+    edits.done(first, "port.do_accumulate", head)
 
 
 def _updates(functions: Functions, call: cst.Call) -> bool:
@@ -133,7 +133,7 @@ def _leaves(edits: Edits, functions: Functions, loop: cst.For) -> None:
             tests = [above.test for above in program.above(leave) if isinstance(above, cst.If)]
             nearest = next((a for a in program.above(leave) if isinstance(a, cst.For | cst.While)), None)
             if nearest is enclosing and not all(_known_everywhere(functions, test, enclosing) for test in tests):
-                edits.ask(leave, "ask-break")
+                edits.ask(leave, "port.ask_break")
 
 
 def _known_everywhere(functions: Functions, test: cst.BaseExpression, loop: cst.CSTNode) -> bool:

@@ -23,14 +23,14 @@ def port_trainer(edits: Edits, functions: Functions) -> Literal["ported"]:
     for call in functions.calls:
         full = functions.imports.full(call.func)
         if method(call) == "train_test_split" and argument(call, "seed") is None and _of_datasets(functions, call):
-            edits.ask(call, "ask-split-seed", call=functions.program.text(call.func))
+            edits.ask(call, "port.ask_split_seed", call=functions.program.text(call.func))
         elif full in ("torch.cuda.set_device", "torch.nn.DataParallel"):
-            edits.ask(call, "ask-library-device", call=functions.program.text(call))
+            edits.ask(call, "port.ask_library_device", call=functions.program.text(call))
     head.first_of_ranks(_OUTPUT)
     start = head.put()
     if start is not None:
-        edits.done(start, "do-launcher")
-    edits.note(None, "note-trainer-batch")
+        edits.done(start, "port.do_launcher")
+    edits.note(None, "port.note_trainer_batch")
     return "ported"
 
 
@@ -62,9 +62,9 @@ def _first(edits: Edits, functions: Functions, call: cst.Call) -> None:
         return
     assigns = isinstance(statement, cst.SimpleStatementLine) and isinstance(statement.body[0], cst.Assign)
     if name is None or not assigns:
-        edits.note(call, "note-trainer-data")
+        edits.note(call, "port.note_trainer_data")
         return
     head = f"with {name}.main_process_first()"
     if statement not in edits.indented:
         edits.indented[statement] = (statement, head)
-        edits.done(call, "do-data-first", head)
+        edits.done(call, "port.do_data_first", head)

@@ -70,19 +70,19 @@ def _limits(look: ScriptLook, name: str, queue: "Queue") -> None:
     def over(field: str, key: str, name_of_limit: str, **values: object) -> None:
         setting = _setting_of(look, field)
         doubt = f"queues.{name}.{name_of_limit}" in unverified or f"queues.{name}" in unverified
-        if key != "nodes_under":
+        if key != "jobs.nodes_under":
             values["unsure"] = message("jobs.unconfirmed") if doubt else ""
-        text = message(f"jobs.{key}", queue=name, **values)
+        text = message(key, queue=name, **values)
         severity: Severity | None = "warning" if doubt else None
         look.add("over-limit", setting.line if setting else 1, text=text, severity=severity)
 
     if request.nodes and queue.nodes and request.nodes > queue.nodes:
-        over("nodes", "nodes_over", "nodes", nodes=request.nodes, limit=queue.nodes)
+        over("nodes", "jobs.nodes_over", "nodes", nodes=request.nodes, limit=queue.nodes)
     if request.nodes and request.nodes < queue.min_nodes:
-        over("nodes", "nodes_under", "min_nodes", nodes=request.nodes, limit=queue.min_nodes)
+        over("nodes", "jobs.nodes_under", "min_nodes", nodes=request.nodes, limit=queue.min_nodes)
     longest = queue.longest(request.nodes or 1)
     if request.walltime and longest and request.walltime > longest:
-        over("walltime", "walltime_over", "walltime" if longest == queue.walltime else "larger",
+        over("walltime", "jobs.walltime_over", "walltime" if longest == queue.walltime else "larger",
              walltime=format_walltime(request.walltime), limit=format_walltime(longest))  # fmt: skip
 
 

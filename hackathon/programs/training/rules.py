@@ -13,38 +13,38 @@ if TYPE_CHECKING:
 
 RULES: dict[str, LintRule] = {
     # ---- the command
-    "launcher-in-command": LintRule("error", "changed"),
-    "file-missing": LintRule("error", "refused"),
-    "not-executable": LintRule("error", "refused"),
+    "launcher-in-command": LintRule("error", "changed", "training.launcher_in_command"),
+    "file-missing": LintRule("error", "refused", "training.file_missing"),
+    "not-executable": LintRule("error", "refused", "training.not_executable"),
     # ---- the program
-    "unreadable": LintRule("warning", "ignored"),
-    "no-process-group": LintRule("error", "changed"),
-    "joins-nothing": LintRule("warning", "changed"),
-    "joins-with-option": LintRule("warning", "changed"),
-    "fixed-world": LintRule("error", "changed"),
-    "not-averaged": LintRule("error", "changed"),
-    "around-wrapper": LintRule("error", "changed"),
-    "same-data": LintRule("error", "changed"),
-    "same-stream": LintRule("error", "changed"),
-    "divided-batch": LintRule("warning", "changed"),
-    "starts-own-ranks": LintRule("error", "changed"),
-    "swallowed-exception": LintRule("warning", "changed"),
-    "own-address": LintRule("error", "changed"),
-    "devices-in-program": LintRule("warning", "changed"),
-    "one-gpu": LintRule("error", "changed"),
-    "global-rank-as-gpu": LintRule("warning", "changed"),
-    "no-sampler": LintRule("warning", "changed"),
-    "no-set-epoch": LintRule("warning", "changed"),
-    "save-on-every-rank": LintRule("warning", "changed"),
+    "unreadable": LintRule("warning", "ignored", "training.unreadable"),
+    "no-process-group": LintRule("error", "changed", "training.no_process_group"),
+    "joins-nothing": LintRule("warning", "changed", "training.joins_nothing"),
+    "joins-with-option": LintRule("warning", "changed", "training.joins_with_option"),
+    "fixed-world": LintRule("error", "changed", "training.fixed_world"),
+    "not-averaged": LintRule("error", "changed", "training.not_averaged"),
+    "around-wrapper": LintRule("error", "changed", "training.around_wrapper"),
+    "same-data": LintRule("error", "changed", "training.same_data"),
+    "same-stream": LintRule("error", "changed", "training.same_stream"),
+    "divided-batch": LintRule("warning", "changed", "training.divided_batch"),
+    "starts-own-ranks": LintRule("error", "changed", "training.starts_own_ranks"),
+    "swallowed-exception": LintRule("warning", "changed", "training.swallowed_exception"),
+    "own-address": LintRule("error", "changed", "training.own_address"),
+    "devices-in-program": LintRule("warning", "changed", "training.devices_in_program"),
+    "one-gpu": LintRule("error", "changed", "training.one_gpu"),
+    "global-rank-as-gpu": LintRule("warning", "changed", "training.global_rank_as_gpu"),
+    "no-sampler": LintRule("warning", "changed", "training.no_sampler"),
+    "no-set-epoch": LintRule("warning", "changed", "training.no_set_epoch"),
+    "save-on-every-rank": LintRule("warning", "changed", "training.save_on_every_rank"),
     # ---- the machine
-    "path-not-visible": LintRule("warning", "changed"),
-    "download-in-job": LintRule("warning", "changed"),
-    "package-missing": LintRule("warning", "refused"),
+    "path-not-visible": LintRule("warning", "changed", "training.path_not_visible"),
+    "download-in-job": LintRule("warning", "changed", "training.download_in_job"),
+    "package-missing": LintRule("warning", "refused", "training.package_missing"),
     # ---- a shell script that the command starts
-    "launcher-in-script": LintRule("error", "changed"),
-    "address-in-script": LintRule("error", "changed"),
-    "devices-in-script": LintRule("warning", "changed"),
-    "folder-in-script": LintRule("warning", "changed"),
+    "launcher-in-script": LintRule("error", "changed", "training.launcher_in_script"),
+    "address-in-script": LintRule("error", "changed", "training.address_in_script"),
+    "devices-in-script": LintRule("warning", "changed", "training.devices_in_script"),
+    "folder-in-script": LintRule("warning", "changed", "training.folder_in_script"),
 }
 """Id → rule; its text is the message `training.<id>` with `_` for `-`."""
 
@@ -76,7 +76,7 @@ class FileLook:
         if line in same or len(same) >= MOST:
             return
         fields = {name: printable(value)[:200] if isinstance(value, str) else value for name, value in values.items()}
-        text = message(f"training.{rule.replace('-', '_')}", **fields)
+        text = message(RULES[rule].text, **fields)
         better = "\n".join(new for edit in edits for new in edit.lines) if edits else None
         kind = RULES[rule]
         self.findings.append(LintFinding(line, rule, severity or kind.severity, text, kind.effect, better, edits))

@@ -21,6 +21,13 @@ from hackathon.text.messages import message
 if TYPE_CHECKING:
     from hackathon.jobs.request import Request
 
+_OF_PROJECT = {
+    "changed": "runs.differs_project_changed",
+    "gone": "runs.differs_project_gone",
+    "new": "runs.differs_project_new",
+}
+_OF_COPY = {"changed": "runs.differs_copy_changed", "gone": "runs.differs_copy_gone"}
+
 SHOWN_FILES = 5
 # The origin of a value is not a difference. Neither are folders: their files are compared.
 _NOT_COMPARED = frozenset(
@@ -108,7 +115,7 @@ def _files(source: dict[str, Any], run: RunDirectory, record: RunRecord) -> list
     except RequestError as error:
         return [message("runs.differs_unreadable", folder=record.source, what=error)]
     hashes = {name: entry.sha256 for name, entry in now.files.items()}
-    return _compare(dict(source.get("files", {})), hashes, "project")
+    return _compare(dict(source.get("files", {})), hashes, _OF_PROJECT)
 
 
 def _own_copy(run: RunDirectory, source: dict[str, Any]) -> list[str]:
@@ -120,10 +127,10 @@ def _own_copy(run: RunDirectory, source: dict[str, Any]) -> list[str]:
             now[name] = snapshot.read_entry(run.path / "source", name).sha256
         except RequestError:
             continue
-    return _compare(then, now, "copy")
+    return _compare(then, now, _OF_COPY)
 
 
-def _compare(then: dict[str, str], now: dict[str, str], origin: str) -> list[str]:
+def _compare(then: dict[str, str], now: dict[str, str], texts: Mapping[str, str]) -> list[str]:
     lines = []
     for kind, names in (
         ("changed", sorted(name for name in then if name in now and now[name] != then[name])),
@@ -133,7 +140,7 @@ def _compare(then: dict[str, str], now: dict[str, str], origin: str) -> list[str
         if names:
             listed = ", ".join(printable(name) for name in names[:SHOWN_FILES])
             more = f" +{len(names) - SHOWN_FILES}" if len(names) > SHOWN_FILES else ""
-            lines.append(message(f"runs.differs_{origin}_{kind}", files=listed + more))
+            lines.append(message(texts[kind], files=listed + more))
     return lines
 
 

@@ -7,6 +7,7 @@ Exit codes 2, 5, 7 and 14 are about options and the script (`samples/qsub_errors
 import re
 
 from hackathon.schedulers.base import CommandOutput, SchedulerError
+from hackathon.schedulers.failures import FAILURES
 from hackathon.schedulers.words import command, words
 
 _WORDS: tuple[tuple[str, str, bool], ...] = (
@@ -43,12 +44,12 @@ def failed(answer: CommandOutput, otherwise: str = "failed") -> SchedulerError:
             return SchedulerError("schedulers.other_scheduler", transient=False, scheduler=scheduler, **values)
     for pattern, key, transient in _TABLE:
         if pattern.search(output):
-            return SchedulerError(f"schedulers.{key}", transient=transient, **values)
+            return SchedulerError(FAILURES[key], transient=transient, **values)
     if match := _OPTION.search(output):
         if match[1] == "-g":
             return SchedulerError("schedulers.no_group_option", transient=False, **values)
         return SchedulerError("schedulers.bad_options", transient=False, **values)
-    return SchedulerError(f"schedulers.{otherwise}", transient=False, **values)
+    return SchedulerError(FAILURES[otherwise], transient=False, **values)
 
 
 def garbage(answer: CommandOutput) -> SchedulerError:

@@ -27,11 +27,19 @@ from hackathon.schedulers.base import (
     SchedulerError,
     StatusAnswer,
 )
+from hackathon.schedulers.failures import FAILURES
 from hackathon.schedulers.kubernetes.manifest import JOB, job_id
 from hackathon.schedulers.machine import QueueInfo
 from hackathon.schedulers.words import command, garbage, printable, words
 from hackathon.text.json_fields import listed, mapping_of, text_of
 from hackathon.text.numbers import digits, integer
+
+_KUBERNETES_TEXTS = {
+    "unauthorized": "kubernetes.unauthorized",
+    "forbidden": "kubernetes.forbidden",
+    "invalid": "kubernetes.invalid",
+    "no_kind": "kubernetes.no_kind",
+}
 
 NEVER_STARTS = frozenset({
     "ImagePullBackOff", "ErrImagePull", "ErrImageNeverPull", "InvalidImageName", "RegistryUnavailable",
@@ -69,10 +77,10 @@ def failure(answer: CommandOutput, fallback: str = "failed") -> SchedulerError:
     text = answer.stderr or answer.stdout
     for kind, pattern in _KINDS:
         if pattern.search(text):
-            return SchedulerError(f"kubernetes.{kind}", transient=False, words=values["words"])
+            return SchedulerError(_KUBERNETES_TEXTS[kind], transient=False, words=values["words"])
     if _REFUSED.search(text) or _AWAY.search(text):
         return SchedulerError("kubernetes.away", transient=True, words=values["words"])
-    return SchedulerError(f"schedulers.{fallback}", transient=False, **values)
+    return SchedulerError(FAILURES[fallback], transient=False, **values)
 
 
 def _without_log(answer: CommandOutput) -> CommandOutput:

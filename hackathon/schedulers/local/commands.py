@@ -19,6 +19,7 @@ from hackathon.schedulers.base import (
 )
 from hackathon.schedulers.local.dialect import LocalDialect
 from hackathon.schedulers.machine import QueueInfo
+from hackathon.schedulers.reasons import REASONS
 from hackathon.schedulers.words import command, garbage, words
 from hackathon.text.messages import lookup, message
 
@@ -142,12 +143,12 @@ def _job(value: Any) -> JobState | None:
     code = value.get("reason")
     if value["state"] == UNKNOWN:
         return JobState(UNKNOWN, "other host", reason=str(value.get("host")))
-    message_exists = isinstance(code, str) and lookup(f"local.reason_{code}")
+    text = REASONS.get(code) if isinstance(code, str) else None
     values = {"other": value.get("other", ""), "words": value.get("words", ""), "host": value.get("host", "")}
     return JobState(
         value["state"],
         value["state"],
-        reason=message(f"local.reason_{code}", **values) if message_exists else str(code or ""),
+        reason=message(text, **values) if text else str(code or ""),
         exit_code=value.get("exit_code"),
         signal=value.get("signal"),
         started=value.get("started"),

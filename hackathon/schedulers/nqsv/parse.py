@@ -24,6 +24,7 @@ from hackathon.schedulers.base import (
     SchedulerError,
     StatusAnswer,
 )
+from hackathon.schedulers.failures import FAILURES
 from hackathon.schedulers.machine import QueueInfo
 from hackathon.schedulers.nqsv import text
 from hackathon.schedulers.words import clock_moment, command, garbage, printable, words
@@ -106,7 +107,7 @@ def failed(answer: CommandOutput, otherwise: str = "failed") -> SchedulerError:
     key = next((key for word, key in REFUSALS.items() if word in output), otherwise)
     # the reason is not documented: the server may be unavailable for a moment
     return SchedulerError(
-        f"schedulers.{key}",
+        FAILURES[key],
         transient=key == "failed",
         command=command(answer),
         code=answer.exit_code,

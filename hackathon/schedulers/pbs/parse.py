@@ -25,6 +25,7 @@ from hackathon.schedulers.base import (
     JobState,
     SchedulerError,
 )
+from hackathon.schedulers.failures import FAILURES
 from hackathon.schedulers.pbs import text
 from hackathon.schedulers.words import clock_moment, command, garbage, printable, words
 
@@ -224,9 +225,7 @@ def failed(
         key, transient = "no_identity", True
     elif _NO_SERVER.search(answer.stderr):
         key, transient = "server_down", True
-    return SchedulerError(
-        f"schedulers.{key}", transient=transient, command=named, code=answer.exit_code, words=words(answer)
-    )
+    return SchedulerError(FAILURES[key], transient=transient, command=named, code=answer.exit_code, words=words(answer))
 
 
 def job_state(blocks: list[text.PrintedBlock]) -> JobState:

@@ -22,6 +22,7 @@ from hackathon.schedulers.base import (
     JobState,
     SchedulerError,
 )
+from hackathon.schedulers.failures import FAILURES
 from hackathon.schedulers.machine import QueueInfo
 from hackathon.schedulers.pjm import table
 from hackathon.schedulers.words import command, garbage, words
@@ -253,7 +254,7 @@ def failed(answer: CommandOutput, expected: str, otherwise: str = "failed") -> S
     elif key == otherwise and _NO_SERVER.search(output):
         key, transient = "server_down", True
     return SchedulerError(
-        f"schedulers.{key}", transient=transient, command=command(answer), code=answer.exit_code, words=words(answer)
+        FAILURES[key], transient=transient, command=command(answer), code=answer.exit_code, words=words(answer)
     )
 
 

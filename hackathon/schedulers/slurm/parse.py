@@ -26,6 +26,7 @@ from hackathon.schedulers.base import (
     SchedulerError,
     StatusAnswer,
 )
+from hackathon.schedulers.failures import FAILURES
 from hackathon.schedulers.slurm import bill
 from hackathon.schedulers.slurm.ids import ID, same
 from hackathon.schedulers.slurm.words import DOWN, HELD_REASONS, REFUSALS, STATES, never_runs
@@ -258,7 +259,7 @@ def _refused(answer: CommandOutput) -> SchedulerError:
     if not DOWN.search(answer.stderr):
         for pattern, key in REFUSALS:
             if pattern.search(answer.stderr):
-                return _error(f"schedulers.{key}", answer, transient=key == "user_limit")
+                return _error(FAILURES[key], answer, transient=key == "user_limit")
     return failed(answer, otherwise="refused")
 
 
@@ -266,7 +267,7 @@ def failed(answer: CommandOutput, otherwise: str = "failed") -> SchedulerError:
     """Return the error of a command, by its message."""
     if DOWN.search(answer.stderr):
         return _error("schedulers.server_down", answer, transient=True)
-    return _error(f"schedulers.{otherwise}", answer, transient=False)
+    return _error(FAILURES[otherwise], answer, transient=False)
 
 
 def _error(identifier: str, answer: CommandOutput, *, transient: bool) -> SchedulerError:

@@ -49,8 +49,8 @@ class Allocation:
     def share(self, concurrent: int) -> tuple[int, int]:
         """Return the cores and GPUs of each of so many concurrent trials. Raises RequestError for too many."""
         if concurrent > self.most:
-            kind = "gpus" if self.gpus else "cores"
-            raise RequestError(f"tune.too_many_{kind}", concurrent=concurrent, most=self.most)
+            kind = "tune.too_many_gpus" if self.gpus else "tune.too_many_cores"
+            raise RequestError(kind, concurrent=concurrent, most=self.most)
         of_node = -(-concurrent // self.nodes)
         return max(1, len(self.cores) // of_node), len(self.gpus) // of_node
 

@@ -14,6 +14,14 @@ from hackathon.tuning.trials.outcome import another_better, best, share_of_all, 
 from hackathon.tuning.trials.plan import TuningPlan
 from hackathon.tuning.trials.reading import FAILED, FINISHED, RUNNING, STOPPED, WAITING
 
+_STATE_TEXTS = {
+    "waiting": "tune.state_waiting",
+    "running": "tune.state_running",
+    "finished": "tune.state_finished",
+    "stopped": "tune.state_stopped",
+    "failed": "tune.state_failed",
+}
+
 SCHEMA_VERSION = 1
 _ORDER = (FINISHED, RUNNING, WAITING, STOPPED, FAILED)
 _NUMBER: Mapping[str, Any] = {"type": ["number", "null"]}
@@ -161,7 +169,13 @@ def table(plan: TuningPlan, trials: Sequence[Trial]) -> tuple[list[str], list[li
 
     names = [dimension.name for dimension in plan.space]
     columns = [message("tune.column_trial"), *names]
-    columns += [message(f"tune.column_{column}") for column in ("state", "result", "time", "tokens", "run")]
+    columns += [
+        message("tune.column_state"),
+        message("tune.column_result"),
+        message("tune.column_time"),
+        message("tune.column_tokens"),
+        message("tune.column_run"),
+    ]
     rows = []
     for trial in sorted(trials, key=order):
         done = trial.progress
@@ -178,7 +192,7 @@ def state_text(trial: Trial) -> str:
     done = trial.progress
     if done.state == STOPPED and done.probability is not None:
         return message("tune.state_stopped_at", percent=percent(done.probability))
-    text = message(f"tune.state_{done.state}")
+    text = message(_STATE_TEXTS[done.state])
     return f"{text}: {done.reason}" if done.state == FAILED and done.reason else text
 
 
@@ -187,8 +201,8 @@ def summary(plan: TuningPlan, trials: Sequence[Trial]) -> str:
     parts = [message("tune.summary_trials", count=len(trials))]
     share, chance = share_of_all(trials, plan), another_better(trials)
     if share is not None:
-        word = "tokens" if any(trial.progress.used.tokens for trial in trials) else "time"
-        parts.append(message(f"tune.summary_{word}", percent=percent(share)))
+        word = "tune.summary_tokens" if any(trial.progress.used.tokens for trial in trials) else "tune.summary_time"
+        parts.append(message(word, percent=percent(share)))
     text = message("tune.comma").join(parts)
     if chance is not None:
         text += message("tune.summary_another", percent=percent(chance))

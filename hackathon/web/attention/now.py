@@ -23,6 +23,17 @@ from hackathon.web.views import board as problems
 from hackathon.web.views.board import LONGEST, line
 from hackathon.web.views.trouble import KINDS, RECENT, age, clock, moment, says, since
 
+_HEAD_TEXTS = {
+    "asked": "now.head_asked",
+    "failed": "now.head_failed",
+    "waits": "now.head_waits",
+    "stands": "now.head_stands",
+    "idle": "now.head_idle",
+    "memory": "now.head_memory",
+    "lost": "now.head_lost",
+    "warned": "now.head_warned",
+}
+
 SHOWN = 40
 """Normally running runs with a line of their own."""
 MOST = 200
@@ -96,7 +107,7 @@ class NowView:
     @property
     def headline(self) -> str:
         """The numbers of matters in the current language: `4 teams ask · 6 failures`."""
-        parts = [message(f"now.head_{kind}", count=count) for kind, count in self.counts if count]
+        parts = [message(_HEAD_TEXTS[kind], count=count) for kind, count in self.counts if count]
         return " · ".join(parts) or message("now.calm")
 
     def to_json(self) -> dict[str, Any]:

@@ -26,6 +26,11 @@ from hackathon.web.dashboard.forms import FormRefused
 from hackathon.web.page import sanitize as clean
 from hackathon.web.views.board import anchor_of, board_now
 
+_PLEASE_TEXTS = {
+    "cancel": "act.please_cancel",
+    "rerun": "act.please_rerun",
+}
+
 REPLIES = ("take", "answer", "solve")
 OWN = ("cancel", "rerun")
 """Actions on the account's own runs, after a confirmation."""
@@ -145,7 +150,7 @@ def _tell(wish: FormWish, run: RunEntry, source: Catalog) -> FormDone:
     if wish.wanted not in OWN:
         raise FormRefused(400, "broken")
     board = board_now(source)
-    words = "\n\n".join(filter(None, [message(f"act.please_{wish.wanted}", run=clean_line(run.id)), wish.text]))
+    words = "\n\n".join(filter(None, [message(_PLEASE_TEXTS[wish.wanted], run=clean_line(run.id)), wish.text]))
     about = [post for post in board.of("ask") if post.run == run.id and not post.solved]
     if about:
         reply(board, about[-1], "answer", words)

@@ -29,6 +29,27 @@ if TYPE_CHECKING:
 
     from hackathon.web.page.addresses import Options
 
+_SAID_TEXTS = {
+    "take": "act.said_take",
+    "answer": "act.said_answer",
+    "solve": "act.said_solve",
+    "post": "act.said_post",
+    "tell": "act.said_tell",
+    "cancel": "act.said_cancel",
+    "rerun": "act.said_rerun",
+    "take_before": "act.said_take_before",
+    "solve_before": "act.said_solve_before",
+}
+
+_REFUSED_TEXTS = {
+    "broken": "act.broken",
+    "token": "act.token",
+    "large": "act.large",
+    "no_run": "act.no_run",
+    "no_post": "act.no_post",
+}
+"""What is wrong with a form → message."""
+
 LARGEST = (1 << 20) + (400 << 10)
 """Bytes of a form: the longest text of a post, in a form's encoding."""
 SECONDS = 40.0
@@ -68,7 +89,7 @@ class FormPage:
             return page
         outcome = parse_qs(query.decode("latin-1")).get("said", [""])[0]
         with speaking(language):
-            words = str(escape(message(f"act.said_{outcome}"))) if outcome in SAID else ""
+            words = str(escape(message(_SAID_TEXTS[outcome]))) if outcome in SAID else ""
         token = self._guard.token(session)
         return page.replace(self.token_mark.encode(), token.encode()).replace(self.said_mark.encode(), words.encode())
 
@@ -98,7 +119,7 @@ class FormPage:
                 return await self._question(wish, back[2], session)
             done = await self._guard.once(token, body, lambda: self._perform(wish, back[2]))
         except FormRefused as refused:
-            return self._failed(wish, back[2], session, refused.status, f"act.{refused.what}")
+            return self._failed(wish, back[2], session, refused.status, _REFUSED_TEXTS[refused.what])
         except HackathonError as error:
             return self._failed(wish, back[2], session, 409, error)
         return RedirectResponse(_with_said(wish.back, done), 303)

@@ -45,6 +45,23 @@ from hackathon.web.page.tables import PageOptions
 from hackathon.web.routing.registry import VIEWS, values_of
 from hackathon.web.views.board import mark_of
 
+_STREAMS_TEXTS = {
+    429: "dashboard.streams_429",
+    503: "dashboard.streams_503",
+}
+
+_PAGE_TEXTS = {
+    404: "dashboard.page_404",
+    500: "dashboard.page_500",
+    504: "dashboard.page_504",
+}
+
+_PAGE_LEAD_TEXTS = {
+    404: "dashboard.page_404_lead",
+    500: "dashboard.page_500_lead",
+    504: "dashboard.page_504_lead",
+}
+
 TYPES = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8"}
 KEYED = frozenset({"team", "study", "run", "profile", "speedup", "log", "diff", "survey"})
 PARAMETER = {"now": "tutor"}
@@ -171,7 +188,7 @@ class Dashboard:
             refused = 429
         if refused:  # the page tries again by itself
             with speaking(address[2]):
-                words = message(f"dashboard.streams_{refused}")
+                words = message(_STREAMS_TEXTS[refused])
             await Response(f"{words}\n", refused, {"retry-after": "5"}, "text/plain")(scope, receive, send)
             return
         last = [value.decode("latin-1") for name, value in scope["headers"] if name == b"last-event-id"]
@@ -233,7 +250,7 @@ class Dashboard:
     def trouble(self, status: int, language: str, session: str = "") -> Response:
         """Return an error page without names of folders or programs."""
         with speaking(language):
-            words = {"heading": message(f"dashboard.page_{status}"), "words": message(f"dashboard.page_{status}_lead")}
+            words = {"heading": message(_PAGE_TEXTS[status]), "words": message(_PAGE_LEAD_TEXTS[status])}
         page = self.rendered("trouble.html.j2", language, **words)
         return html(self.forms.filled(page, session, b"", language), status)
 

@@ -7,6 +7,16 @@ from itertools import pairwise
 from hackathon.text.messages import language, message
 from hackathon.web.page.sanitize import line
 
+_WEEKDAY_TEXTS = {
+    0: "event.weekday_0",
+    1: "event.weekday_1",
+    2: "event.weekday_2",
+    3: "event.weekday_3",
+    4: "event.weekday_4",
+    5: "event.weekday_5",
+    6: "event.weekday_6",
+}
+
 _MONTHS = (
     "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
     "December",
@@ -66,7 +76,7 @@ def _span(first: Date, last: Date) -> str:
 
 
 def _weekday(number: int) -> str:
-    return message(f"event.weekday_{number}")
+    return message(_WEEKDAY_TEXTS[number])
 
 
 def listed(words: Sequence[str]) -> str:

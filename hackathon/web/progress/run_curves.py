@@ -22,6 +22,15 @@ from hackathon.text.files import objects_of
 from hackathon.text.messages import message
 from hackathon.web.page import sanitize as clean
 
+_AXIS_TEXTS = {
+    "seconds": "run_page.axis_seconds",
+    "minutes": "run_page.axis_minutes",
+    "step": "run_page.axis_step",
+    "samples": "run_page.axis_samples",
+    "order": "run_page.axis_order",
+    "hours": "run_page.axis_hours",
+}
+
 MOST_METRICS = 32 << 20
 """Bytes at the end of a Meter's file that are read."""
 CURVES = 4
@@ -212,4 +221,4 @@ def title_of(metric: str, unit: str) -> str:
 
 def axis_of(x: str) -> str:
     """Return the message id of an axis other than time."""
-    return f"run_page.axis_{x}"
+    return _AXIS_TEXTS[x]

@@ -18,6 +18,11 @@ from hackathon.text.messages import message
 from hackathon.text.units import format_age, format_duration, format_moment
 from hackathon.web.page import sanitize as clean
 
+_ENDS_TEXTS = {
+    "step": "run_page.ends_step",
+    "epoch": "run_page.ends_epoch",
+}
+
 FILES = 4096
 """The most logs, and files of Meters, whose modification time is read."""
 SHOWN = 16
@@ -154,7 +159,7 @@ def _end(now: float, run: RunEntry, inside: GuardedFolder) -> tuple[str, bool]:
         return at_limit, False
     end = progress.moment + progress.seconds
     text = message(
-        f"run_page.ends_{progress.unit}", done=f"{progress.done:.0f}", total=f"{progress.total:.0f}",
+        _ENDS_TEXTS[progress.unit], done=f"{progress.done:.0f}", total=f"{progress.total:.0f}",
         span=format_duration(max(0.0, end - now)), clock=format_moment(end, "%H:%M"),
     )  # fmt: skip
     too_late = limit is not None and end > limit

@@ -19,6 +19,14 @@ from hackathon.scaling.table import SUCCEEDED
 from hackathon.text.messages import message
 from hackathon.web.page.sanitize import line
 
+_VERDICT_TEXTS = {
+    "came-true": "gains.verdict_came_true",
+    "not": "gains.verdict_not",
+    "noise": "gains.verdict_noise",
+    "unknown": "gains.verdict_unknown",
+    "untried": "gains.verdict_untried",
+}
+
 ROWS = 5
 """Pieces of advice per team in a report."""
 RUNS = 200
@@ -44,7 +52,7 @@ class AdviceRow:
     @property
     def verdict_text(self) -> str:
         """The verdict in words."""
-        return message(f"gains.verdict_{self.verdict.replace('-', '_')}")
+        return message(_VERDICT_TEXTS[self.verdict])
 
 
 @dataclass(frozen=True)

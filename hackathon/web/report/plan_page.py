@@ -13,6 +13,45 @@ from hackathon.web.page.pages import Site, render
 if TYPE_CHECKING:
     from hackathon.parallel.plan.request import PlanResult
 
+_OBJECTIVE_TEXTS = {
+    "step": "plan.objective_step",
+    "max-load": "plan.objective_max_load",
+    "fill": "plan.objective_fill",
+}
+
+_COLUMN_TEXTS = {
+    "stage": "plan.column_stage",
+    "operators": "plan.column_operators",
+    "count": "plan.column_count",
+    "replicas": "plan.column_replicas",
+    "forward": "plan.column_forward",
+    "backward": "plan.column_backward",
+    "transfer": "plan.column_transfer",
+    "memory": "plan.column_memory",
+    "saving": "plan.column_saving",
+}
+
+_PASS_TEXTS = {
+    "forward": "plan.pass_forward",
+    "backward": "plan.pass_backward",
+    "all-reduce": "plan.pass_all_reduce",
+}
+
+_KIND_TEXTS = {
+    "parameters": "plan.kind_parameters",
+    "gradients": "plan.kind_gradients",
+    "optimizer": "plan.kind_optimizer",
+    "activations": "plan.kind_activations",
+    "buffers": "plan.kind_buffers",
+    "workspace": "plan.kind_workspace",
+}
+
+_ALTERNATIVE_TEXTS = {
+    "one-device": "plan.alternative_one_device",
+    "even": "plan.alternative_even",
+    "data-parallel": "plan.alternative_data_parallel",
+}
+
 
 @dataclass(frozen=True)
 class PlanView:
@@ -89,7 +128,7 @@ def plan_view(result: "PlanResult", value: dict[str, Any]) -> PlanView:
     devices, used = result.request.devices, plan.devices_used
     largest = max(cost.memory.total for cost in plan.costs)
     quality = message("plan.proven") if result.proven else message("plan.gap", gap=f"{100 * result.gap:.2g}")
-    objective = message(f"plan.objective_{result.request.objective.replace('-', '_')}")
+    objective = message(_OBJECTIVE_TEXTS[result.request.objective])
     return PlanView(
         verdict=kind_of(plan),
         quality=message("plan.bound", seconds=seconds(value["bound"]), quality=quality),
@@ -106,8 +145,8 @@ def plan_view(result: "PlanResult", value: dict[str, Any]) -> PlanView:
             (message("plan.fact_devices"), str(used), message("plan.fact_of", count=devices.count)),
             (message("plan.fact_largest"), format_size(largest), f"{100 * largest / devices.memory:.0f} %"),
         ],
-        passes=[(message(f"plan.pass_{name.replace('-', '_')}"), color) for name, color in COLORS.items()],
-        kinds=[(message(f"plan.kind_{name}"), color) for name, color in KINDS.items()],
+        passes=[(message(_PASS_TEXTS[name]), color) for name, color in COLORS.items()],
+        kinds=[(message(_KIND_TEXTS[name]), color) for name, color in KINDS.items()],
         width=WIDTH,
         step="\n".join(chart.lines(0)),
         step_height=chart.height,
@@ -115,12 +154,12 @@ def plan_view(result: "PlanResult", value: dict[str, Any]) -> PlanView:
         memory="\n".join(memory_bars(plan, 6)),
         memory_height=len(plan.stages) * (LANE + GAP) + 26,
         stages=[[printable(cell) for cell in row] for row in stage_rows(plan, value)],
-        stage_heads=[message(f"plan.column_{name}") for name in STAGE_COLUMNS],
+        stage_heads=[message(_COLUMN_TEXTS[name]) for name in STAGE_COLUMNS],
         terms=[(term_name(term), seconds(term["seconds"])) for term in value["bound_terms"]],
         bound=seconds(value["plan_bound"]),
         alternatives=[
             (
-                message(f"plan.alternative_{alternative['name'].replace('-', '_')}"), seconds(alternative["value"]),
+                message(_ALTERNATIVE_TEXTS[alternative["name"]]), seconds(alternative["value"]),
                 f"{alternative['value'] / value['value']:.2f}" if value["value"] > 0 else "–", alternative["feasible"],
             )
             for alternative in value["alternatives"]

@@ -28,6 +28,12 @@ if TYPE_CHECKING:
     from hackathon.config.event import Event, Tutor
     from hackathon.usage.usage import Usage
 
+_REMARK_TEXTS = {
+    "none": "report.remark_none",
+    "failed": "report.remark_failed",
+    "base": "report.remark_base",
+}
+
 LONGEST = 4000
 """Characters of one text that a report quotes."""
 PROBLEMS = 30
@@ -341,7 +347,7 @@ def remarks(source: Catalog, surveys: Sequence[SurveySummary], view: ReportView)
             if not value
         ]
         if result.state in ("none", "failed", "base"):
-            texts.append(message(f"report.remark_{result.state}", **facts))
+            texts.append(message(_REMARK_TEXTS[result.state], **facts))
         if not team.members:
             texts.append(message("report.remark_no_members", **facts))
     texts += [message("report.remark_stranger", team=name) for name in strangers(source)]

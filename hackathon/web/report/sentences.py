@@ -10,6 +10,19 @@ from hackathon.web.report.report import PeopleView, ReportView, TutorsView
 from hackathon.web.report.team import marked, processes
 from hackathon.web.views.survey import SurveyView
 
+_COUNTED = {
+    "people": ("report.people_one", "report.people_many"),
+    "teams": ("report.teams_one", "report.teams_many"),
+    "jobs": ("report.jobs_one", "report.jobs_many"),
+}
+_HELD_TEXTS = {
+    (False, False): "report.held",
+    (True, False): "report.held_when",
+    (False, True): "report.held_place",
+    (True, True): "report.held_when_place",
+}
+"""Whether the report knows when and where it was → the sentence."""
+
 
 @dataclass(frozen=True)
 class SurveyWords:
@@ -66,12 +79,13 @@ def words_of(view: ReportView, *, masked: bool, pictures: Mapping[str, tuple[str
 
 def counted(word: str, count: int) -> str:
     """Return a number with its noun: `1 team`, `8 teams`."""
-    return message(f"report.{word}_one" if count == 1 else f"report.{word}_many", count=count)
+    one, many = _COUNTED[word]
+    return message(one if count == 1 else many, count=count)
 
 
 def _held(view: ReportView) -> str:
-    key = "held" + ("_when" if view.when else "") + ("_place" if view.place else "")
-    return message(f"report.{key}", title=view.title, when=view.when, place=view.place)
+    text = _HELD_TEXTS[bool(view.when), bool(view.place)]
+    return message(text, title=view.title, when=view.when, place=view.place)
 
 
 def _facts(view: ReportView) -> list[tuple[str, str]]:

@@ -27,6 +27,13 @@ from hackathon.web.views.team import Program, team_page
 if TYPE_CHECKING:
     from hackathon.config.event import Event
 
+_FILE_TEXTS = {
+    "new": "slides.file_new",
+    "gone": "slides.file_gone",
+    "changed": "slides.file_changed",
+    "lines": "slides.file_lines",
+}
+
 POINTS, CHANGED, FILES, TROUBLES, POSTS, REMARKS = 9, 8, 6, 4, 5, 3
 """The most rows of each kind on one slide."""
 
@@ -182,7 +189,7 @@ def _files(source: Catalog, compared: BeforeAfter | None) -> tuple[str, ...]:
 
 def _file(change: FileChange) -> str:
     if change.kind != "changed":
-        return message(f"slides.file_{change.kind}", name=change.name)
+        return message(_FILE_TEXTS[change.kind], name=change.name)
     added = sum(kind == "add" for kind, _ in change.lines)
     gone = sum(kind == "gone" for kind, _ in change.lines)
     if not (added or gone) or change.left_out:

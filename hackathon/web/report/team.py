@@ -18,6 +18,18 @@ from hackathon.web.views.before_after import BeforeAfter, change
 if TYPE_CHECKING:
     from hackathon.config.event import Team
 
+_TEAM_TEXTS = {
+    "best": "report.team_best",
+    "base": "report.team_base",
+    "failed": "report.team_failed",
+    "none": "report.team_none",
+}
+
+_MODE_TEXTS = {
+    "weak": "report.mode_weak",
+    "strong": "report.mode_strong",
+}
+
 LONGEST = 2000
 """Characters of a team's own description that a report quotes."""
 STEPS = 6
@@ -76,7 +88,7 @@ class TeamResult:
     @property
     def sentence(self) -> str:
         """The result of its main study, in words."""
-        return message(f"report.team_{self.state}") if self.best is None else speedup_sentence(self.best)
+        return message(_TEAM_TEXTS[self.state]) if self.best is None else speedup_sentence(self.best)
 
     @property
     def other_sentences(self) -> tuple[tuple[str, str], ...]:
@@ -91,7 +103,7 @@ def marked(text: str, doubted: str) -> str:
 
 def speedup_sentence(best: BestSpeedup) -> str:
     """Return a study's result in words, with a mark if it is doubted or not comparable."""
-    about = [message(f"report.mode_{best.mode}")] if best.mode else []
+    about = [message(_MODE_TEXTS[best.mode])] if best.mode else []
     about += [", ".join(best.clusters)] if best.clusters else []
     if best.value is not None and best.base_value is not None:
         about.append(f"{number(best.base_value)} → {number(best.value)} {best.unit}")

@@ -40,7 +40,7 @@ def offline_page(name: str, digest: str, survey: Survey, event: str) -> str:
             forms.append({
                 "language": code, "heading": shown(survey.title), "introduction": shown(survey.introduction),
                 "promise": promise(survey), "fields": fields_of(survey), "event": event,
-                "texts": {word: message(f"survey_form.{word}") for word in PAGE_WORDS},
+                "texts": {word: message(text) for word, text in PAGE_WORDS.items()},
             })  # fmt: skip
     with speaking(survey.languages[0]):
         return _page(
@@ -49,7 +49,15 @@ def offline_page(name: str, digest: str, survey: Survey, event: str) -> str:
         )  # fmt: skip
 
 
-PAGE_WORDS = ("save", "save_lead", "saved", "code_field", "code_wanted", "missing", "too_long")
+PAGE_WORDS = {
+    "save": "survey_form.save",
+    "save_lead": "survey_form.save_lead",
+    "saved": "survey_form.saved",
+    "code_field": "survey_form.code_field",
+    "code_wanted": "survey_form.code_wanted",
+    "missing": "survey_form.missing",
+    "too_long": "survey_form.too_long",
+}
 
 
 def sheet(survey: Survey, event: str, tokens: Sequence[str], base: str = "") -> str:

@@ -12,6 +12,20 @@ from hackathon.text.messages import message, speaking
 from hackathon.web.page.pages import allowed, environment, style
 from hackathon.web.survey_form.form import LANGUAGE, TOKEN, fields_of, kept, others_of, shown
 
+_WORDS = {
+    "not_stored": ("survey_form.not_stored", "survey_form.not_stored_lead"),
+    "done": ("survey_form.done", "survey_form.done_lead"),
+    "again": ("survey_form.again", "survey_form.again_lead"),
+    "spent": ("survey_form.spent", "survey_form.spent_lead"),
+    "closed": ("survey_form.closed", "survey_form.closed_lead"),
+    "code": ("survey_form.code", "survey_form.code_lead"),
+    "busy": ("survey_form.busy", "survey_form.busy_lead"),
+    "large": ("survey_form.large", "survey_form.large_lead"),
+    "broken": ("survey_form.broken", "survey_form.broken_lead"),
+    "slow": ("survey_form.slow", "survey_form.slow_lead"),
+}
+"""What a page says → its heading and its sentence."""
+
 
 def policy() -> str:
     """Return the policy of a page of the form: it may use its embedded style, and be sent to its own address."""
@@ -55,10 +69,11 @@ class View:
         `ask`: with a field for the token; `unknown`: an invalid token that was typed there.
         """
         with speaking(language):
-            lines = [message(f"survey_form.{key}_lead")]
+            heading, lead = (message(text) for text in _WORDS[key])
+            lines = [lead]
             thanks = shown(self.survey.thanks) if key in ("done", "again") else ""
             return self._page(
-                "survey_words.html.j2", language, "", heading=message(f"survey_form.{key}"),
+                "survey_words.html.j2", language, "", heading=heading,
                 words=[thanks, *lines] if thanks else lines, ask=ask, unknown=kept(unknown)[:80],
             )  # fmt: skip
 

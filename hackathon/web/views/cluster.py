@@ -220,8 +220,12 @@ def _cluster(
 def _budget(budget: Budget | None) -> list[ClusterFact]:
     if budget is None:
         return []
-    parts = {"node_hours": budget.node_hours, "gpu_hours": budget.gpu_hours, "tokens": budget.tokens}
-    text = [message(f"machines.{name}", count=shown(value)) for name, value in parts.items() if value is not None]
+    parts = {
+        "machines.node_hours": budget.node_hours,
+        "machines.gpu_hours": budget.gpu_hours,
+        "machines.tokens": budget.tokens,
+    }
+    text = [message(key, count=shown(value)) for key, value in parts.items() if value is not None]
     return [ClusterFact(message("machines.budget"), ", ".join(text))]
 
 

@@ -25,6 +25,15 @@ from hackathon.web.progress.run_curves import (
     title_of,
 )
 
+_TELEMETRY_TEXTS = {
+    ("gpu", "utilisation"): "run_page.gpu_utilisation",
+    ("gpu", "memory"): "run_page.gpu_memory",
+    ("gpu", "power"): "run_page.gpu_power",
+    ("cpu", "utilisation"): "run_page.cpu_utilisation",
+    ("cpu", "memory"): "run_page.cpu_memory",
+    ("cpu", "power"): "run_page.cpu_power",
+}
+
 POINTS, BUCKETS = 240, 96
 """The most points of a metric's curve, and of a device's curve."""
 ROWS = 12
@@ -288,7 +297,7 @@ def _telemetry_figure(
         },
         {"all": everything, "hosts": lines},
     )
-    title = message(f"run_page.{kind}_{measure}")
+    title = message(_TELEMETRY_TEXTS[kind, measure])
     mean = fmean(point["mean"] for point in everything)
     least = min(point["least"] for point in everything)
     alt = message(

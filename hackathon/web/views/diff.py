@@ -21,6 +21,17 @@ from hackathon.web.page.pages import span
 from hackathon.web.views.run import allowed, marked
 from hackathon.web.views.run_view import HOSTS, counted, end_metrics, end_texts, mapping, request_rows
 
+_ENV_TEXTS = {
+    "python": "web.env_python",
+    "packages": "web.env_packages",
+    "mpi": "web.env_mpi",
+    "modules": "web.env_modules",
+    "gpus": "web.env_gpus",
+    "cores": "web.env_cores",
+    "kernel": "web.env_kernel",
+    "interfaces": "web.env_interfaces",
+}
+
 FILE, FILE_LINES = 200_000, 3000
 """The most bytes and lines of a file whose lines are compared."""
 SHOWN, SHOWN_IN_ALL = 400, 1500
@@ -202,7 +213,7 @@ class RunSide:
             }
             for key, value in listed.items():
                 if value:
-                    settings.setdefault(message(f"web.env_{key}"), {})[value] = None
+                    settings.setdefault(message(_ENV_TEXTS[key]), {})[value] = None
             for key, version in mapping(host.get("packages")).items():
                 packages.setdefault(str(key), {})[str(version)] = None
         return {name: (", ".join(texts), None) for name, texts in [*settings.items(), *sorted(packages.items())]}

@@ -28,6 +28,11 @@ from hackathon.web.views.tuning import is_tuned
 if TYPE_CHECKING:
     from hackathon.config.event import Event
 
+_MODE_TEXTS = {
+    "weak": "web.mode_weak",
+    "strong": "web.mode_strong",
+}
+
 HIGHLIGHTS = 2
 """Items of the survey on the first page."""
 
@@ -210,7 +215,7 @@ def _study(study: StudyRuns, memory: Memory) -> Card:
         doubted = doubt_mark(good[-1]["doubts"])
         best = LargestPoint(good[-1]["processes"], good[-1]["speedup"], good[-1]["efficiency"], doubted)
     clusters = sorted({run.cluster for run in study.runs if run.cluster})
-    mode = [message(f"web.mode_{results['mode']}")] if results["mode"] else []
+    mode = [message(_MODE_TEXTS[results["mode"]])] if results["mode"] else []
     mode += [message("tuning_page.kind")] if is_tuned(study, memory) else []
     return Card(
         "study",

@@ -19,6 +19,11 @@ from hackathon.text.errors import RequestError
 from hackathon.text.messages import message
 from hackathon.text.units import format_walltime
 
+_ROW_TEXTS = {
+    "parameters": "run_page.row_parameters",
+    "variables": "run_page.row_variables",
+}
+
 LAST = 64 << 10
 """Bytes at the end of a Meter's file that are searched for its final line."""
 KEPT = 500
@@ -156,7 +161,7 @@ def request_rows(record: RunRecord) -> list[RunFact]:
             continue
         if name in ("parameters", "variables") and isinstance(value, dict):
             rows += [
-                RunFact(message(f"run_page.row_{name}", name=key), str(entry), _origin(origins, name, key))
+                RunFact(message(_ROW_TEXTS[name], name=key), str(entry), _origin(origins, name, key))
                 for key, entry in value.items()
             ]
         elif isinstance(value, dict):

@@ -20,6 +20,16 @@ from hackathon.web.page.figures import Figure, drawn
 from hackathon.web.page.references import References, read_references
 from hackathon.web.page.sanitize import line
 
+_PLOT_TEXTS = {
+    "speedup": "scaling.plot_speedup",
+    "efficiency": "scaling.plot_efficiency",
+}
+
+_ALT_TEXTS = {
+    "speedup": "look.alt_speedup",
+    "efficiency": "look.alt_efficiency",
+}
+
 SIZE = {"width": 480, "height": 360, "autosize": {"type": "fit", "contains": "padding"}}
 """The size of one picture; the labels of its two lines are on the right."""
 PADDING = {"left": 2, "right": 44, "top": 6, "bottom": 2}
@@ -224,7 +234,7 @@ def _fills(view: Overview, name: str) -> dict[str, Any]:
         "tooltip": [
             {"field": "name", "type": "nominal", "title": message("look.column_who")},
             {"field": "processes", "type": "quantitative", "title": message("scaling.plot_processes")},
-            {"field": "told", "type": "nominal", "title": message(f"scaling.plot_{name}")},
+            {"field": "told", "type": "nominal", "title": message(_PLOT_TEXTS[name])},
         ],
     }  # fmt: skip
 
@@ -300,14 +310,14 @@ def _figure(view: Overview, spec: dict[str, Any], name: str) -> Figure:
     chart = {**panel(spec, name), "background": None, "padding": PADDING, **SIZE}
     return Figure(
         name=f"all-{name}",
-        title=message(f"scaling.plot_{name}"),
+        title=message(_PLOT_TEXTS[name]),
         alt=message(
-            f"look.alt_{name}", count=len(view.drawn), team=best.team, processes=best.processes,
+            _ALT_TEXTS[name], count=len(view.drawn), team=best.team, processes=best.processes,
             speedup=number(best.speedup, 3), efficiency=percent(best.efficiency),
         ),
         spec=chart,
         columns=(
-            message("look.column_who"), message("scaling.plot_processes"), message(f"scaling.plot_{name}"),
+            message("look.column_who"), message("scaling.plot_processes"), message(_PLOT_TEXTS[name]),
         ),
         rows=tuple(_rows(view, name)),
     )  # fmt: skip

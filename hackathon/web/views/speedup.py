@@ -217,9 +217,9 @@ def _options(summary: RunEntry, team: str, result: SpeedupResult) -> SpeedupView
 
 
 def _part(name: str) -> str:
-    from hackathon.profiling.shares import PARTS
+    from hackathon.profiling.shares import PART_TEXTS
 
-    return message(f"shares.{name}") if name in PARTS else name
+    return message(PART_TEXTS[name]) if name in PART_TEXTS else name
 
 
 def _batches(summary: RunEntry, team: str, batch: LargestBatch) -> SpeedupView:

@@ -28,6 +28,11 @@ from hackathon.web.page.sanitize import line, value
 from hackathon.web.views.shares import study_shares
 from hackathon.web.views.tuning import tuning_view
 
+_PLOT_TEXTS = {
+    "speedup": "scaling.plot_speedup",
+    "efficiency": "scaling.plot_efficiency",
+}
+
 SIZE = {"width": 440, "height": 340, "autosize": {"type": "fit", "contains": "padding"}}
 """Both pictures of a page have this size for all labels, so that they are aligned side by side."""
 QUIET = "#5b6675"
@@ -222,7 +227,7 @@ def _series_figure(spec: Mapping[str, Any], results: Mapping[str, Any], name: st
     )
     return Figure(
         name=name,
-        title=message(f"scaling.plot_{name}"),
+        title=message(_PLOT_TEXTS[name]),
         alt=message(ALT[name], points=points),
         spec=chart,
         columns=(message("scaling.plot_processes"), *names),
@@ -251,11 +256,11 @@ def _figure(
     sizes = sorted({*texts, *(size for column in beside for size in column)})
     return Figure(
         name=name,
-        title=message(f"scaling.plot_{name}"),
+        title=message(_PLOT_TEXTS[name]),
         alt=message(ALT[name], points=", ".join(f"{size}: {text}" for size, text in texts.items())),
         spec=chart,
         columns=(
-            message("scaling.plot_processes"), message(f"scaling.plot_{name}"), message("teams.single_runs"),
+            message("scaling.plot_processes"), message(_PLOT_TEXTS[name]), message("teams.single_runs"),
             *(other for other, _ in studies),
         ),
         rows=tuple(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from hackathon.index.catalog import Catalog
 from hackathon.survey.records import Breakdown, FreeText, ItemSummary, Share, SurveySummary
-from hackathon.text.messages import language, localized, lookup, message
+from hackathon.text.messages import language, localized, message
 from hackathon.web.page.figures import Figure, drawn
 from hackathon.web.page.sanitize import line
 from hackathon.web.page.survey_words import ItemView, ShareView
@@ -14,6 +14,22 @@ from hackathon.web.views.published_surveys import published
 
 if TYPE_CHECKING:
     from hackathon.config.survey import Question
+
+_SHARE_TEXTS = {
+    "on_target": "survey_page.share_on_target",
+    "top": "survey_page.share_top",
+    "bottom": "survey_page.share_bottom",
+    "top_one": "survey_page.share_top_one",
+    "bottom_one": "survey_page.share_bottom_one",
+    "told": "survey_page.share_told",
+}
+
+_TAG_TEXTS = {
+    "thanks": "survey_page.tag_thanks",
+    "request": "survey_page.tag_request",
+    "difficulty": "survey_page.tag_difficulty",
+    "": "survey_page.tag_none",
+}
 
 TAGS = ("thanks", "request", "difficulty")
 """Tags of a questionnaire without its own, in the order of a page."""
@@ -183,7 +199,7 @@ def _shares(item: ItemSummary) -> tuple[ShareView, ...]:
 
 
 def _share(name: str, share: Share) -> ShareView:
-    return ShareView(message(f"survey_page.share_{name}"), share.count, share.of, share.value, share.low, share.high)
+    return ShareView(message(_SHARE_TEXTS[name]), share.count, share.of, share.value, share.low, share.high)
 
 
 def _direction(item: ItemSummary) -> str:
@@ -225,5 +241,5 @@ def _texts(answers: FreeText, tags: Sequence[str]) -> TextsView:
 
 
 def _tag(tag: str) -> str:
-    key = f"survey_page.tag_{tag or 'none'}"
-    return message(key) if lookup(key) else line(tag, 60)
+    text = _TAG_TEXTS.get(tag)
+    return message(text) if text else line(tag, 60)

@@ -8,9 +8,28 @@ from typing import Any
 from hackathon.access.guarded_folder import GuardedFolder
 from hackathon.logs.collapse import ranks_text
 from hackathon.logs.values import number
-from hackathon.text.messages import lookup, message
+from hackathon.text.messages import message
 from hackathon.text.numbers import finite
 from hackathon.text.units import format_moment
+
+_EVENT_TEXTS = {
+    "created": "run_page.event_created",
+    "after": "run_page.event_after",
+    "submitted": "run_page.event_submitted",
+    "refused": "run_page.event_refused",
+    "recovered": "run_page.event_recovered",
+    "adopted": "run_page.event_adopted",
+    "cancelled": "run_page.event_cancelled",
+    "job_started": "run_page.event_job_started",
+    "job_ended": "run_page.event_job_ended",
+    "rank_started": "run_page.event_rank_started",
+    "rank_ended": "run_page.event_rank_ended",
+    "ranks_started": "run_page.event_ranks_started",
+    "checkpoint": "run_page.event_checkpoint",
+    "warned": "run_page.event_warned",
+    "skipped": "run_page.event_skipped",
+    "told": "run_page.event_told",
+}
 
 RANKS = 256
 """Ranks whose events are read."""
@@ -161,10 +180,8 @@ def _moment(event: Mapping[str, Any], time: float, prefix: str) -> TimelineEvent
 
 
 def _words(key: str, plain: str = "") -> str:
-    for identifier in (f"run_page.event_{key}", f"run_page.event_{plain}"):
-        if lookup(identifier):
-            return message(identifier)
-    return plain or key
+    text = _EVENT_TEXTS.get(key) or _EVENT_TEXTS.get(plain)
+    return message(text) if text else plain or key
 
 
 def _is_skewed(first: Sequence[TimelineEvent], ranks: Sequence[TimelineEvent]) -> bool:

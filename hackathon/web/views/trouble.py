@@ -20,6 +20,22 @@ from hackathon.text.messages import message
 from hackathon.text.units import format_age, format_moment
 from hackathon.web.views.board import line
 
+_SAYS_TEXTS = {
+    "never": "now.says_never",
+    "held": "now.says_held",
+    "waits": "now.says_waits",
+    "lost": "now.says_lost",
+    "uncertain": "now.says_uncertain",
+}
+
+_ADVICE_TEXTS = {
+    "never": "now.advice_never",
+    "held": "now.advice_held",
+    "waits": "now.advice_waits",
+    "lost": "now.advice_lost",
+    "uncertain": "now.advice_uncertain",
+}
+
 KINDS = ("asked", "failed", "waits", "stands", "idle", "memory", "lost", "warned")
 """Reasons for attention, most urgent first."""
 RECENT = 24 * 3600.0
@@ -125,9 +141,9 @@ def _says_failed(run: RunEntry, now: float) -> Says:
 
 def _says_waits(run: RunEntry, now: float) -> Says:
     kind = "never" if run.cause == "never_runs" else "held" if run.state == HELD else "waits"
-    text = message(f"now.says_{kind}", queue=line(run.queue) or line(run.cluster), age=age(now, since("waits", run)))
+    text = message(_SAYS_TEXTS[kind], queue=line(run.queue) or line(run.cluster), age=age(now, since("waits", run)))
     reason = line(run.reason)
-    advice = message(f"now.advice_{kind}", run=line(run.id), cluster=line(run.cluster))
+    advice = message(_ADVICE_TEXTS[kind], run=line(run.id), cluster=line(run.cluster))
     return f"{text}: {reason}" if reason else text, advice
 
 
@@ -157,7 +173,7 @@ def _says_warned(run: RunEntry, now: float) -> Says:
 
 def _says_lost(run: RunEntry, now: float) -> Says:
     kind = run.state.lower()
-    return message(f"now.says_{kind}"), message(f"now.advice_{kind}", run=line(run.id))
+    return message(_SAYS_TEXTS[kind]), message(_ADVICE_TEXTS[kind], run=line(run.id))
 
 
 _SAYS: dict[str, Callable[[RunEntry, float], Says]] = {

@@ -30,6 +30,20 @@ from hackathon.tuning.trials.space import CHOICE, LOG, Dimension
 from hackathon.web.page.figures import Figure
 from hackathon.web.page.sanitize import line
 
+_ALT_TEXTS = {
+    "curves": "tuning_page.alt_curves",
+    "coordinates": "tuning_page.alt_coordinates",
+    "best": "tuning_page.alt_best",
+}
+
+_STATE_TEXTS = {
+    "waiting": "tune.state_waiting",
+    "running": "tune.state_running",
+    "finished": "tune.state_finished",
+    "stopped": "tune.state_stopped",
+    "failed": "tune.state_failed",
+}
+
 MOST = 200
 """The most trials of one study that a page reads."""
 CURVES, POINTS = 60, 120
@@ -188,7 +202,7 @@ def curves(plan: TuningPlan, trials: Sequence[Trial]) -> Figure | None:
     heads += [message("tuning_page.values"), message("tuning_page.first"), message("tuning_page.last")]
     rows = tuple(
         (
-            str(trial.number), message(f"tune.state_{trial.progress.state}"), str(len(trial.progress.curve)),
+            str(trial.number), message(_STATE_TEXTS[trial.progress.state]), str(len(trial.progress.curve)),
             f"{usable[trial.number][0][1]:.4g}", f"{usable[trial.number][-1][1]:.4g}",
         )
         for trial in sorted(drawn, key=lambda trial: trial.number)
@@ -296,7 +310,7 @@ def ticks(axis: Dimension) -> list[tuple[str, float]]:
 
 
 def _alt(name: str, trials: Sequence[Trial], first: Trial | None) -> str:
-    text = message(f"tuning_page.alt_{name}", count=len(trials))
+    text = message(_ALT_TEXTS[name], count=len(trials))
     if first is None:
         return text
     settings = line(settings_text(first.settings), 200)

@@ -51,7 +51,7 @@ def whole_rates(edits: Edits, functions: Functions, counts: KnownCounts, process
                 continue  # an evaluation, in which each process sees all data; or already the sum of all processes
             own = kinds == {"own"} and processes.sees(call) and _alone(pieces, index)
             if not own and kinds != {"whole"}:
-                edits.ask(call, "ask-throughput", world=processes.size)
+                edits.ask(call, "port.ask_throughput", world=processes.size)
                 continue
             if not own:
                 unchanged |= counting.kept
@@ -63,7 +63,7 @@ def whole_rates(edits: Edits, functions: Functions, counts: KnownCounts, process
                 inserted.setdefault(text.node, []).append((text.start + at, more))
             if total is not None or own:
                 expression = functions.program.text(piece) if isinstance(piece, cst.BaseExpression) else ""
-                edits.done(call, "do-throughput", f"{processes.size} * {expression}" if own else "(total)")
+                edits.done(call, "port.do_throughput", f"{processes.size} * {expression}" if own else "(total)")
     for node, insertions in inserted.items():
         insert(edits, node, insertions)
     return unchanged

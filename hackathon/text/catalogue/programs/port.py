@@ -46,10 +46,6 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "プログラムは標準入力から読み込みました。新しいファイルの名前を -o で指定してください",
     ),
     # ---- report
-    "distributed_file": (
-        "{path} is already distributed ({framework}); nothing was changed",
-        "{path} はすでに分散化されています（{framework}）。変更はありません",
-    ),
     "title_done": ("Changes:", "変更:"),
     "title_note": ("Good to know:", "補足:"),
     "title_question": ("Questions (a comment stands at each place):", "確認が必要な点（各箇所にコメントがあります）:"),

@@ -1,10 +1,6 @@
 """What `hackathon check` and `hackathon init` say of a team's own training program."""
 
 MESSAGES: dict[str, tuple[str, str]] = {
-    "clean": (
-        "program: no problems found in the files that could be read",
-        "プログラム: 読み取れた範囲では問題は見つかりませんでした",
-    ),
     "summary": (
         "program: {errors} {errors:error|errors}, {warnings} {warnings:warning|warnings}",
         "プログラム: エラー {errors} 件、警告 {warnings} 件",

@@ -99,7 +99,6 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "slip_plain": ("Open the address and enter the code.", "アドレスを開いてコードを入力してください。"),
     "slip_once": ("Valid for one answer.", "1回だけ使えます。"),
     # the command
-    "title": ("Survey", "アンケート"),
     "open": ("The form of {title} is available at", "「{title}」の回答フォームを開きました。"),
     "tunnel": (
         "This address works only on this machine: set up a tunnel or a reverse proxy, and give its public address with "

@@ -44,7 +44,6 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "投入不明: ジョブになったかどうか分からない投入です。0 と数えています（`hackathon status` で確認できます）。",
     ),
     "counted": ("counted: {read} of {all} run folders", "集計対象: 実行フォルダ {all} 個のうち {read} 個"),
-    "nothing": ("No runs were found below {folder}.", "{folder} の下に実行が見つかりません。"),
     "written": ("written: {path}", "書き出しました: {path}"),
     # what could not be read or believed
     "unreadable": ("{path}: {what}; its runs are not counted", "{path}: {what}。ここの実行は数えていません"),

@@ -113,7 +113,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "秘密情報らしきものは見つかりませんでした。",
     ),
     "kind_secret": ("secrets", "秘密情報"),
-    "kind_e-mail": ("e-mail addresses", "メールアドレス"),
+    "kind_e_mail": ("e-mail addresses", "メールアドレス"),
     "kind_address": ("network addresses", "ネットワークアドレス"),
     "kind_path": ("paths", "パス"),
     "kind_host": ("hosts", "ホスト"),

@@ -1,0 +1,31 @@
+"""What a command of a scheduler says when it fails: the messages that the schedulers share."""
+
+FAILURES = {
+    "failed": "schedulers.failed",
+    "refused": "schedulers.refused",
+    "server_down": "schedulers.server_down",
+    "no_ports": "schedulers.no_ports",
+    "no_identity": "schedulers.no_identity",
+    "node_down": "schedulers.node_down",
+    "unknown_queue": "schedulers.unknown_queue",
+    "queue_disabled": "schedulers.queue_disabled",
+    "over_limit": "schedulers.over_limit",
+    "unknown_type": "schedulers.unknown_type",
+    "unknown_pe": "schedulers.unknown_pe",
+    "unknown_resource": "schedulers.unknown_resource",
+    "bad_value": "schedulers.bad_value",
+    "bad_group": "schedulers.bad_group",
+    "bad_user": "schedulers.bad_user",
+    "not_authorised": "schedulers.not_authorised",
+    "user_limit": "schedulers.user_limit",
+    "bad_script": "schedulers.bad_script",
+    "bad_options": "schedulers.bad_options",
+    "bad_reservation": "schedulers.bad_reservation",
+    "no_such_nodes": "schedulers.no_such_nodes",
+    "no_data_area": "schedulers.no_data_area",
+    "group_needed": "schedulers.group_needed",
+    "nqsv_interactive": "schedulers.nqsv_interactive",
+    "unknown_job": "schedulers.unknown_job",
+    "not_set_up": "schedulers.not_set_up",
+}
+"""What failed, as the parsers call it → message."""
