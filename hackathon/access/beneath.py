@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import Self
 
 from hackathon.access.permissions import others_write
-from hackathon.text.messages import message
+from hackathon.text.messages import N_, _
 
 _ACCESS_TEXTS = {
-    "link": "access.link",
-    "kind": "access.kind",
-    "owner": "access.owner",
-    "outside": "access.outside",
+    "link": N_("it is a link that leads out of the folder"),
+    "kind": N_("it is not a regular file"),
+    "owner": N_("it does not belong to the owner of the folder"),
+    "outside": N_("the path leads out of the folder"),
 }
 
 LINKS = 8
@@ -47,7 +47,7 @@ class RefusedFileError(OSError):
     """
 
     def __init__(self, reason: str, path: str) -> None:
-        super().__init__(_NUMBERS[reason], message(_ACCESS_TEXTS[reason]), path)
+        super().__init__(_NUMBERS[reason], _(_ACCESS_TEXTS[reason]), path)
         self.reason = reason
 
     def __reduce__(self) -> "tuple[type[RefusedFileError], tuple[str, str]]":
@@ -99,7 +99,7 @@ class Beneath:
             yield opened
         finally:
             if opened._held is not None:
-                for inner, _ in opened._held.folders.values():
+                for inner, __ in opened._held.folders.values():
                     os.close(inner)
             opened._held = None
             os.close(descriptor)
@@ -144,7 +144,7 @@ class Beneath:
         """Return the same descriptor and the state of the checked file or folder."""
         is_kind = stat.S_ISDIR if flags & os.O_DIRECTORY else stat.S_ISREG
         beneath, parts = self, _parts(name, self.root)
-        for _ in range(LINKS):
+        for __ in range(LINKS):
             walk = beneath._walk()
             try:
                 led = walk.into(parts[:-1]) or walk.down(parts[-1:] or ["."], flags)
@@ -161,7 +161,7 @@ class Beneath:
     def holder(self, name: str, *, links: bool) -> "tuple[Beneath, str, int]":
         """Return (folder, last part, descriptor of the directory that contains it) of the file that a name leads to."""
         beneath, parts = self, _parts(name, self.root)
-        for _ in range(LINKS):
+        for __ in range(LINKS):
             walk = beneath._walk()
             try:
                 led = walk.into(parts[:-1])

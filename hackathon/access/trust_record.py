@@ -96,7 +96,12 @@ def remember(file: Look, answer: str) -> Decision:
     )
     _write([*(decision for decision in entries() if decision.path != entry.path), entry])
     if entry not in entries():  # a home on a server that changes the file's owner, as in some containers
-        raise HackathonError("trust.not_kept", file=record_file())
+        raise HackathonError(
+            "trust.not_kept",
+            "{file} was written, but it does not belong to this account or others can read it, so it is not used",
+            hint="set XDG_CONFIG_HOME to a folder on a file system that keeps owners and modes",
+            file=record_file(),
+        )
     return entry
 
 
@@ -127,7 +132,12 @@ def _write(decisions: list[Decision]) -> None:
         write_whole(path, json.dumps(value, ensure_ascii=False, indent=1) + "\n", mode=0o600)
     except (OSError, RuntimeError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise HackathonError("trust.can_not_write", what=reason) from error
+        raise HackathonError(
+            "trust.can_not_write",
+            "the decision cannot be saved: {what}",
+            hint="set XDG_CONFIG_HOME to a folder that you can write, or add --trust to the command",
+            what=reason,
+        ) from error
 
 
 def _entry(value: Mapping[str, Any]) -> Decision:

@@ -15,6 +15,7 @@ from hackathon.board.entry import Attached, Entry, clean_line
 from hackathon.board.people import People
 from hackathon.board.store import Owned, PassedOver, read_entries, write_entry
 from hackathon.text.errors import HackathonError, RequestError
+from hackathon.text.messages import Message
 
 if TYPE_CHECKING:
     from hackathon.diagnosis.findings import Finding
@@ -209,10 +210,19 @@ def find_post(board: Board, text: str, kind: str | None = None) -> Post:
         return matches[0]
     if matches:
         names = "\n".join(f"  {post.id}  {post.user}  {post.title[:60]}" for post in matches[:8])
-        raise RequestError("board.ambiguous", text=text, count=len(matches), names=names)
+        raise RequestError(
+            "board.ambiguous", "{count} posts match {text!r}:\n{names}", text=text, count=len(matches), names=names
+        )
     if kind == "ask" and any(key in (post.id, post.short) for post in board.posts):
-        raise RequestError("board.only_requests")
-    raise RequestError("board.unknown_request" if kind == "ask" else "board.unknown", text=text)
+        raise RequestError(
+            "board.only_requests", "this is a post, not a request for help", hint="answer it: `hackathon board answer`"
+        )
+    raise RequestError(
+        Message("board.unknown_request", "there is no request {text!r}", hint="`hackathon ask list` lists them")
+        if kind == "ask"
+        else Message("board.unknown", "there is no post {text!r}", hint="`hackathon board` lists them"),
+        text=text,
+    )
 
 
 def reply(board: Board, post: Post, kind: str, text: str = "") -> Owned:
@@ -221,11 +231,22 @@ def reply(board: Board, post: Post, kind: str, text: str = "") -> Owned:
     Raises RequestError if the user may not: only tutors can take a post, only the asker and tutors can solve it.
     """
     if post.kind != "ask" and kind == "take":
-        raise RequestError("board.only_requests")
+        raise RequestError(
+            "board.only_requests", "this is a post, not a request for help", hint="answer it: `hackathon board answer`"
+        )
     entry = Entry(id="", kind=kind, time=0.0, board=board.place.board, to=post.id, text=text)
     top = Owned(Entry(id=post.id, kind=post.kind, time=post.time, board=board.place.board), post.uid)
     if _refused(Owned(entry, os.geteuid()), top, board.people):
-        raise RequestError("board.only_tutors" if kind == "take" else "board.only_asker", user=post.user)
+        raise RequestError(
+            Message(
+                "board.only_tutors", "only tutors listed in hackathon.yaml can take requests for help ({user} asked)"
+            )
+            if kind == "take"
+            else Message(
+                "board.only_asker", "only {user}, who wrote it, or a tutor listed in hackathon.yaml can close it"
+            ),
+            user=post.user,
+        )
     return write_entry(board.place, entry)
 
 

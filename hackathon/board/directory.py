@@ -17,6 +17,7 @@ from hackathon.access.publish import publish
 from hackathon.board.entry import SCHEMA_VERSION, letters
 from hackathon.text.errors import HackathonError, RequestError
 from hackathon.text.files import read_json
+from hackathon.text.messages import Message
 from hackathon.text.paths import expanded
 
 if TYPE_CHECKING:
@@ -65,7 +66,11 @@ def find_shared(shared: Path | None, environment: Mapping[str, str], start: Path
     # others read what is written in the directory that an event names, so the event must be trusted
     event = trusted_event(start)
     if event is None or not event.record.shared:
-        raise RequestError("board.no_shared")
+        raise RequestError(
+            "board.no_shared",
+            "no shared directory is configured for the event",
+            hint="give --shared DIR, set HACKATHON_SHARED, or write `shared: DIR` in hackathon.yaml",
+        )
     return event.folder / expanded(event.record.shared)
 
 
@@ -97,20 +102,46 @@ def open_place(path: Path) -> BoardDirectory:
         top = path.stat()
         record_file = (path / RECORD).lstat()
     except OSError as error:
-        raise RequestError("board.not_made", folder=path) from error
+        raise RequestError(
+            "board.not_made",
+            "there is no board in {folder}",
+            hint="the organisers create it once with `hackathon board init {folder!q}`",
+            folder=path,
+        ) from error
     record = read_json(path / RECORD)
     if not stat.S_ISREG(record_file.st_mode) or not isinstance(record, dict):
-        raise RequestError("board.not_made", folder=path)
+        raise RequestError(
+            "board.not_made",
+            "there is no board in {folder}",
+            hint="the organisers create it once with `hackathon board init {folder!q}`",
+            folder=path,
+        )
     version = record.get("schema_version")
     if isinstance(version, int) and version > SCHEMA_VERSION:
-        raise RequestError("board.newer", folder=path, version=version)
+        raise RequestError(
+            "board.newer",
+            "the board in {folder} was made by a newer hackathon (version {version}), which this one cannot read",
+            hint="Update hackathon: `hackathon docs install` shows how.",
+            folder=path,
+            version=version,
+        )
     mode, board = record.get("mode"), record.get("id")
     if mode not in MODES or not isinstance(board, str) or not board:
-        raise RequestError("board.not_made", folder=path)
+        raise RequestError(
+            "board.not_made",
+            "there is no board in {folder}",
+            hint="the organisers create it once with `hackathon board init {folder!q}`",
+            folder=path,
+        )
     keepers = frozenset({0, top.st_uid, record_file.st_uid})
     directory = BoardDirectory(path, mode, board, keepers)
     if others_write(record_file):
-        directory.problems.append(("board.open_to_others", {"path": str(path / RECORD)}))
+        directory.problems.append(
+            (
+                Message("board.open_to_others", "{path} can be changed by other users: chmod go-w"),
+                {"path": str(path / RECORD)},
+            )
+        )
     directory.problems.extend(_above(path))
     directory.problems.extend(folder_problems(directory, _lstat(directory.folder)))
     return directory
@@ -120,11 +151,27 @@ def folder_problems(directory: BoardDirectory, status: os.stat_result | None) ->
     """Return the problems of the directory of entries (or of users' folders); `status` is its `stat`."""
     values = {"path": str(directory.folder)}
     if status is None or not stat.S_ISDIR(status.st_mode):
-        return [("board.folder_gone", values)]
+        return [(Message("board.folder_gone", "{path} is not a directory"), values)]
     if status.st_uid not in directory.keepers:
-        return [("board.folder_replaced", values)]
+        return [
+            (
+                Message(
+                    "board.folder_replaced",
+                    "{path} does not belong to the creator of the board: somebody may have replaced it",
+                ),
+                values,
+            )
+        ]
     if others_replace(status):
-        return [("board.not_sticky", values)]
+        return [
+            (
+                Message(
+                    "board.not_sticky",
+                    "anyone can delete posts in {path}: it is writable without the sticky bit (chmod 1777)",
+                ),
+                values,
+            )
+        ]
     return []
 
 
@@ -135,7 +182,15 @@ def _above(path: Path) -> list[Problem]:
     for folder in (resolved, *resolved.parents):
         status = _lstat(folder)
         if status is not None and others_replace(status):
-            problems.append(("board.replaceable", {"path": str(folder)}))
+            problems.append(
+                (
+                    Message(
+                        "board.replaceable",
+                        "other users can change {path} and replace the board with another directory (chmod go-w or +t)",
+                    ),
+                    {"path": str(folder)},
+                )
+            )
     return problems
 
 
@@ -164,7 +219,12 @@ def make_place(path: Path, mode: str, users: Iterable[str] = ()) -> tuple[BoardD
             give(path, FOLDER_MODE)
         existing = read_json(path / RECORD)
         if isinstance(existing, dict) and existing.get("mode") != mode:
-            raise RequestError("board.other_mode", path=path, mode=existing.get("mode"))
+            raise RequestError(
+                "board.other_mode",
+                "the board in {path} already exists, in mode {mode}",
+                path=path,
+                mode=existing.get("mode"),
+            )
         folder = path / (ENTRIES if mode == "sticky" else PEOPLE)
         folder.mkdir(exist_ok=True)
         new_mode = STICKY_MODE if mode == "sticky" else FOLDER_MODE
@@ -183,9 +243,19 @@ def make_place(path: Path, mode: str, users: Iterable[str] = ()) -> tuple[BoardD
         commands = _make_people(folder, users) if mode == "folders" else []
         directory = open_place(path)
         if mode == "sticky" and stat.S_IMODE(directory.folder.lstat().st_mode) & 0o1777 != STICKY_MODE:
-            directory.problems.append(("board.not_writable", {"path": str(directory.folder)}))
+            directory.problems.append(
+                (
+                    Message("board.not_writable", "participants cannot write to {path}: its mode is not 1777"),
+                    {"path": str(directory.folder)},
+                )
+            )
     except OSError as error:
-        raise HackathonError("board.can_not_make", path=path, what=error.strerror or str(error)) from error
+        raise HackathonError(
+            "board.can_not_make",
+            "cannot create a board in {path}: {what}",
+            path=path,
+            what=error.strerror or str(error),
+        ) from error
     return directory, commands
 
 

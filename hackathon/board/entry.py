@@ -188,7 +188,12 @@ def encode(entry: Entry) -> bytes:
     """Return an entry as the bytes of its file. Raises RequestError if a text is too long."""
     for text in (entry.text, *entry.sections.values()):
         if len(text) > LONGEST:
-            raise RequestError("board.text_long", count=len(text), limit=LONGEST)
+            raise RequestError(
+                "board.text_long",
+                "the text has {count} characters; the limit is {limit}",
+                count=len(text),
+                limit=LONGEST,
+            )
     value = {name: field for name, field in asdict(entry).items() if field not in ("", None, {}, ())}
     raw = json.dumps({"schema_version": SCHEMA_VERSION, **value}, ensure_ascii=False, indent=1, allow_nan=False)
     return clean(raw).encode() + b"\n"

@@ -75,7 +75,9 @@ def post(
     The text's first line is the title; a finding alone also makes a post. Raises RequestError if there is neither.
     """
     if not text.strip() and finding is None:
-        raise RequestError("board.no_text")
+        raise RequestError(
+            "board.no_text", "the text is empty", hint="pass it as an argument, or pass `-` to read standard input"
+        )
     entry = Entry(id="", kind=kind, time=0.0, board=board.place.board, text=text.strip(), finding=finding)
     return write_entry(
         board.place,

@@ -67,7 +67,11 @@ def report(board: Board, sections: dict[str, str]) -> Owned:
     """Write the current user's report. Raises RequestError when all of its sections are empty."""
     filled = {name: text.strip() for name, text in sections.items() if name in SECTIONS and text.strip()}
     if not filled:
-        raise RequestError("board.no_report")
+        raise RequestError(
+            "board.no_report",
+            "the status report is empty",
+            hint="use --progress, --goals, --problems, or --solved, or run it in a terminal to open an editor",
+        )
     return write_entry(board.place, Entry("", "standup", 0.0, board.place.board, sections=filled))
 
 
@@ -82,7 +86,7 @@ def morning_round(board: Board, day: str | None = None, now: float | None = None
     try:
         midnight = time.mktime(time.strptime(date, "%Y-%m-%d"))
     except (ValueError, OverflowError) as error:
-        raise RequestError("board.bad_day", day=date) from error
+        raise RequestError("board.bad_day", "{day!r} is not a date", hint="write it as 2019-01-24", day=date) from error
     begin, end = midnight - BEFORE, midnight + DAY
     people = board.people
     latest: dict[str, StandupReport] = {}

@@ -19,23 +19,23 @@ from hackathon.access.publish import publish, sweep
 from hackathon.board.directory import BoardDirectory, folder_problems
 from hackathon.board.entry import ENDING, LARGEST, BadEntry, Entry, clean_line, decode, encode, new_id, uid_in
 from hackathon.text.errors import HackathonError, RequestError
-from hackathon.text.messages import message
+from hackathon.text.messages import N_, _
 
 _OVER_TEXTS = {
-    "garbage": "board.over_garbage",
-    "newer": "board.over_newer",
-    "other_name": "board.over_other_name",
-    "other_board": "board.over_other_board",
-    "link": "board.over_link",
-    "special": "board.over_special",
-    "large": "board.over_large",
-    "crowded": "board.over_crowded",
-    "many": "board.over_many",
-    "writable": "board.over_writable",
-    "unreadable": "board.over_unreadable",
-    "foreign": "board.over_foreign",
-    "no_such_post": "board.over_no_such_post",
-    "not_allowed": "board.over_not_allowed",
+    "garbage": N_("not a valid post"),
+    "newer": N_("written by a newer version"),
+    "other_name": N_("copy or link of a file with another name"),
+    "other_board": N_("written for another board"),
+    "link": N_("a symbolic link"),
+    "special": N_("not a regular file"),
+    "large": N_("larger than 1 MB"),
+    "crowded": N_("too many files: {count} not examined; {most} of {asked} sampled belong to this user"),
+    "many": N_("too many files of this user"),
+    "writable": N_("other users can change it"),
+    "unreadable": N_("cannot be read"),
+    "foreign": N_("named after another user"),
+    "no_such_post": N_("reply to a post that does not exist"),
+    "not_allowed": N_("only the author or a tutor may do this"),
 }
 
 SKEW = 300.0
@@ -82,7 +82,7 @@ class PassedOver:
     def reason(self) -> str:
         """Why, in the current language."""
         values = {"count": self.count, "most": self.most, "asked": self.asked} if self.why == "crowded" else {}
-        return message(_OVER_TEXTS[self.why], **values)
+        return _(_OVER_TEXTS[self.why], **values)
 
 
 def write_entry(directory: BoardDirectory, entry: Entry) -> Owned:
@@ -106,7 +106,12 @@ def write_entry(directory: BoardDirectory, entry: Entry) -> Owned:
                 sweep(folder)
                 return Owned(stamped, os.geteuid())
     except OSError as error:
-        raise HackathonError("board.can_not_write", path=directory.folder, what=error.strerror or str(error)) from error
+        raise HackathonError(
+            "board.can_not_write",
+            "cannot write to {path}: {what}",
+            path=directory.folder,
+            what=error.strerror or str(error),
+        ) from error
 
 
 @contextmanager
@@ -124,10 +129,22 @@ def _own_folder(directory: BoardDirectory) -> Iterator[int]:
         try:
             own = os.open(user, _OPEN_FOLDER, dir_fd=folder)
         except OSError as error:
-            raise RequestError("board.no_folder", path=directory.folder / user, user=user) from error
+            raise RequestError(
+                "board.no_folder",
+                "user {user} has no folder of their own: {path}",
+                hint="it must belong to {user}; root creates it with `hackathon board init --mode folders`",
+                path=directory.folder / user,
+                user=user,
+            ) from error
         try:
             if os.fstat(own).st_uid != os.geteuid():
-                raise RequestError("board.no_folder", path=directory.folder / user, user=user)
+                raise RequestError(
+                    "board.no_folder",
+                    "user {user} has no folder of their own: {path}",
+                    hint="it must belong to {user}; root creates it with `hackathon board init --mode folders`",
+                    path=directory.folder / user,
+                    user=user,
+                )
             yield own
         finally:
             os.close(own)
@@ -158,7 +175,12 @@ def read_entries(directory: BoardDirectory) -> tuple[list[Owned], list[PassedOve
             else:
                 reader.take_people(folder)
     except OSError as error:
-        raise HackathonError("board.can_not_read", path=directory.folder, what=error.strerror or str(error)) from error
+        raise HackathonError(
+            "board.can_not_read",
+            "{path} cannot be read: {what}",
+            path=directory.folder,
+            what=error.strerror or str(error),
+        ) from error
     reader.found.sort(key=lambda owned: (owned.entry.time, owned.entry.id))
     return reader.found, reader.passed
 

@@ -6,39 +6,56 @@ from typing import TYPE_CHECKING
 import click
 
 from hackathon.cli.options import named
-from hackathon.text.messages import message
+from hackathon.text.messages import Message, _, ngettext
 
 if TYPE_CHECKING:
     from hackathon.config.rule import Level, Part
 
 _ADD_NO_TEXTS = {
-    "file": "rules.add_no_file",
-    "line": "rules.add_no_line",
-    "event": "rules.add_no_event",
-    "project": "rules.add_no_project",
+    "file": Message("rules.add_no_file", "no such file"),
+    "line": Message("rules.add_no_line", "line {line} of {path} is empty or does not exist ({count} lines)"),
+    "event": Message(
+        "rules.add_no_event",
+        "this folder is not in an event (hackathon.yaml)",
+        hint="go there, or write the rule with --here project or --here user",
+    ),
+    "project": Message("rules.add_no_project", "this folder is not in a project", hint="go there, or use --here user"),
 }
 
 PLACES = ("event", "project", "user")
 
 
-@named("add", help=message("help.rules_add_help"), short=message("help.rules_add_short"))
-@click.option("--from", "origin", metavar="FILE:LINE", required=True, help=message("help.option_rules_from"))
-@click.option("--part", metavar="NAME", help=message("help.option_rules_add_part"))
+@named(
+    "add",
+    help=_(
+        "Create a rule for everybody from a line that you recognised. Numbers, paths, hosts, and similar parts "
+        "may differ. The rule is tested at once. Give the line as `hackathon diagnose` shows it; a file that "
+        "is not here belongs to the newest run.\n"
+        "\n"
+        "  hackathon rules add --from logs/rank-1.log:812 --advice 'Load the module gcc/12 first.'\n"
+        "  hackathon rules add --from slurm-7.out:90 --part mpi --healthy slurm-6.out"
+    ),
+    short=_("Create a rule from a line in a log."),
+)
+@click.option(
+    "--from", "origin", metavar="FILE:LINE", required=True, help=_("The line, for example logs/rank-1.log:812.")
+)
+@click.option("--part", metavar="NAME", help=_("Part that failed: nccl, mpi, … (default: guessed)."))
 @click.option(
     "--level",
     type=click.Choice(("root", "likely", "secondary", "benign")),
     default="root",
     show_default=True,
-    help=message("help.option_rules_level"),
+    help=_("How strongly the line indicates the cause."),
 )
-@click.option("--title", metavar="TEXT", default="", help=message("help.option_rules_title"))
-@click.option("--advice", metavar="TEXT", default="", help=message("help.option_rules_advice"))
+@click.option("--title", metavar="TEXT", default="", help=_("Meaning, in one line (default: the line itself)."))
+@click.option("--advice", metavar="TEXT", default="", help=_("How to fix it."))
 @click.option(
     "--healthy",
     metavar="FILE",
     type=click.Path(path_type=Path),
     multiple=True,
-    help=message("help.option_rules_healthy"),
+    help=_("Log of a successful run; a rule that matches it is refused."),
 )
 @click.option(
     "--here",
@@ -46,7 +63,7 @@ PLACES = ("event", "project", "user")
     type=click.Choice(PLACES),
     default="event",
     show_default=True,
-    help=message("help.option_rules_here"),
+    help=_("Where to store the rule."),
 )
 def add(
     origin: str, part: "Part | None", level: "Level", title: str, advice: str, healthy: tuple[Path, ...], scope: str
@@ -60,7 +77,7 @@ def add(
     from hackathon.diagnosis.teach import make_rule, place_of, try_rule, write_rule
 
     if part is not None and part not in get_args(Part):
-        raise click.UsageError(message("rules.no_part", name=part, known=", ".join(get_args(Part))))
+        raise click.UsageError(_("there is no part {name}; known: {known}", name=part, known=", ".join(get_args(Part))))
     folder = _folder(scope)
     path, number, hosts = _origin(origin)
     position = place_of(path, number)
@@ -68,11 +85,18 @@ def add(
     rule = make_rule(position, rules, part=part, level=level, title=title, advice=advice, hosts=hosts)
     count = try_rule(rule, position, healthy)
     taught = write_rule(folder, rule, rules)
-    click.echo(message("rules.added", id=taught.rule.id, path=taught.path), err=True)
+    click.echo(_("added {id} to {path}:", id=taught.rule.id, path=taught.path), err=True)
     click.echo("\n".join(printable(line) for line in taught.text.splitlines()))
-    click.echo(message("rules.added_places", count=count, log=printable(str(path))), err=True)
+    click.echo(
+        ngettext(
+            "found {count} time in {log}", "found {count} times in {log}", count, count=count, log=printable(str(path))
+        ),
+        err=True,
+    )
     if not healthy:
-        click.echo(message("rules.added_untried"), err=True)
+        click.echo(
+            _("Not tested on a healthy log. With --healthy FILE, a rule that matches that log is refused."), err=True
+        )
 
 
 def _folder(scope: str) -> Path:
@@ -99,21 +123,30 @@ def _origin(origin: str) -> tuple[Path, int, list[str]]:
     from hackathon.runs.events import rank_events
     from hackathon.text.errors import RequestError
 
-    name, _, line = origin.rpartition(":")
+    name, __, line = origin.rpartition(":")
     if not name or not (line.isascii() and line.isdigit()) or int(line) < 1:
-        raise RequestError("rules.add_origin", origin=origin)
+        raise RequestError(
+            "rules.add_origin",
+            "{origin!r} is not FILE:LINE",
+            hint="for example --from logs/rank-1.log:812, as printed by `hackathon diagnose`",
+            origin=origin,
+        )
     path = Path(name)
     try:
         exists = path.is_file()
     except OSError as error:
-        raise RequestError("rules.add_unreadable", path=name, what=error.strerror) from error
+        raise RequestError(
+            "rules.add_unreadable", "{path} cannot be read: {what}", path=name, what=error.strerror
+        ) from error
     if not exists:
         try:
             path = one_run(None).path / name
         except RequestError:
             path = Path(name)
         if not path.is_file():
-            raise RequestError("rules.add_unreadable", path=name, what=message("rules.add_no_file"))
+            raise RequestError(
+                "rules.add_unreadable", "{path} cannot be read: {what}", path=name, what=_("no such file")
+            )
     run = next((parent for parent in path.resolve().parents if (parent / "request.json").is_file()), None)
     events = rank_events(run).values() if run is not None else ()
     hosts = {str(event["host"]) for listed in events for event in listed if event.get("host")}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hackathon.text.errors import RequestError
-from hackathon.text.messages import message
+from hackathon.text.messages import N_, _, ngettext, pgettext
 
 if TYPE_CHECKING:
     from hackathon.jobs.plan import Plan
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from hackathon.usage.budget import BudgetLine, Standing
 
 _KIND_TEXTS = {
-    "node_hours": "usage.kind_node_hours",
-    "gpu_hours": "usage.kind_gpu_hours",
-    "tokens": "usage.kind_tokens",
+    "node_hours": N_("node-hours"),
+    "gpu_hours": N_("GPU-hours"),
+    "tokens": N_("tokens"),
 }
 
 
@@ -43,12 +43,12 @@ def event_line(sources: "Sources") -> None:
 
     if sources.event is not None and sources.event_folder is not None:
         title, folder = printable(localized(sources.event.title)), printable(str(sources.event_folder))
-        click.echo(message("trust.taken", title=title, folder=folder), err=True)
+        click.echo(_("event: {title} ({folder})", title=title, folder=folder), err=True)
     if sources.left_out:
         from hackathon.config.trust import why
 
         for origin in sources.left_out:
-            click.echo(f"{message('cli.warning')}: {message('trust.left_out', what=why(origin))}", err=True)
+            click.echo(f"{_('warning')}: {_('{what}; it is not used (--trust uses it)', what=why(origin))}", err=True)
 
 
 def admit_again(run: "RunDirectory", project: Path) -> None:
@@ -87,19 +87,43 @@ def standing_of(plan: "Plan") -> "Standing | None":
 def judge(standing: "Standing", refuse: bool) -> None:
     """Do nothing if the budget covers the requests; else warn, or raise RequestError with a request that fits."""
     if not standing.team:
-        click.echo(f"{message('cli.warning')}: {message('usage.nobodys')}", err=True)
+        click.echo(
+            f"{_('warning')}: "
+            + _(
+                "neither this project nor your account belongs to a team of hackathon.yaml: not counted against a "
+                "budget"
+            ),
+            err=True,
+        )
     if not standing.over:
         return
     text = budget_text(standing, [line for line in standing.lines if line.over])
     if not refuse:
-        click.echo(f"{message('cli.warning')}: {message(_warning(standing), text=text)}", err=True)
+        click.echo(f"{_('warning')}: {_(_warning(standing), text=text)}", err=True)
         return
     if standing.spent:
-        raise RequestError("usage.refused_spent", text=text)
+        raise RequestError(
+            "usage.refused_spent",
+            "Refused: nothing is left of the {text}",
+            hint="Ask the organisers for more; `hackathon event usage` shows what was used.",
+            text=text,
+        )
     nearest = _nearest(standing)
     if nearest:
-        raise RequestError("usage.refused_would", text=text, nearest=nearest)
-    raise RequestError("usage.refused_small", text=text)
+        raise RequestError(
+            "usage.refused_would",
+            "Refused: this may exceed the {text}",
+            hint="Within the budget: {nearest}",
+            text=text,
+            nearest=nearest,
+        )
+    raise RequestError(
+        "usage.refused_small",
+        "Refused: not even one minute of this fits the {text}",
+        hint="Use fewer nodes, or wait: queued and running jobs count with all that they can still use (`hackathon "
+        "status` records finished ones). Otherwise, ask the organisers for more.",
+        text=text,
+    )
 
 
 def budget_text(standing: "Standing", lines: "Sequence[BudgetLine] | None" = None) -> str:
@@ -107,21 +131,30 @@ def budget_text(standing: "Standing", lines: "Sequence[BudgetLine] | None" = Non
     from hackathon.cli.show import printable
 
     parts = "; ".join(
-        message(
-            "usage.budget_part",
-            kind=message(_KIND_TEXTS[line.kind]),
+        _(
+            "{kind}: {used} of {budget} used{waiting}, this request needs at most {request}, {left} left",
+            kind=_(_KIND_TEXTS[line.kind]),
             used=_number(line.used),
             budget=_number(line.budget),
-            waiting=message("usage.budget_waiting", waiting=_number(line.waiting)) if line.waiting else "",
+            waiting=_(", up to {waiting} by queued or running jobs", waiting=_number(line.waiting))
+            if line.waiting
+            else "",
             request=_number(line.request),
             left=_number(line.left),
         )
         for line in (standing.lines if lines is None else lines)
     )
-    text = message("usage.budget", team=printable(standing.team), cluster=printable(standing.cluster), parts=parts)
+    text = _(
+        "budget of team {team} on {cluster}: {parts}",
+        team=printable(standing.team),
+        cluster=printable(standing.cluster),
+        parts=parts,
+    )
     if not standing.unread:
         return text
-    return text + message("usage.budget_counted", read=standing.folders - standing.unread, all=standing.folders)
+    return text + _(
+        " (counted: {read} of {all} folders)", read=standing.folders - standing.unread, all=standing.folders
+    )
 
 
 def budget_json(standing: "Standing | None") -> dict[str, object] | None:
@@ -137,7 +170,7 @@ def budget_json(standing: "Standing | None") -> dict[str, object] | None:
 
 
 def _warning(standing: "Standing") -> str:
-    return "usage.spent" if standing.spent else "usage.would_spend"
+    return N_("nothing is left of the {text}") if standing.spent else N_("this request may exceed the {text}")
 
 
 def _nearest(standing: "Standing") -> str:
@@ -145,10 +178,10 @@ def _nearest(standing: "Standing") -> str:
 
     options = []
     if standing.walltime is not None:
-        options.append(message("usage.nearest_walltime", walltime=format_walltime(standing.walltime)))
+        options.append(_("--walltime {walltime}", walltime=format_walltime(standing.walltime)))
     if standing.jobs:
-        options.append(message("usage.nearest_jobs", count=standing.jobs))
-    return message("usage.nearest_or").join(options)
+        options.append(ngettext("{count} job of these", "{count} jobs of these", standing.jobs, count=standing.jobs))
+    return pgettext("usage", " or ").join(options)
 
 
 def _number(value: float) -> str:

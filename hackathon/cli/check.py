@@ -7,7 +7,7 @@ import click
 from hackathon.cli.json_output import echo_json
 from hackathon.cli.options import job_options, named, option_trust, shown_only
 from hackathon.jobs.options import Options
-from hackathon.text.messages import message
+from hackathon.text.messages import N_, _, ngettext
 
 if TYPE_CHECKING:
     from hackathon.cli.program_findings import Reports
@@ -16,11 +16,21 @@ if TYPE_CHECKING:
     from hackathon.runs.source.selection import Selection
 
 
-@named("check", help=message("help.check_help"))
+@named(
+    "check",
+    help=_(
+        "Check a job against the limits of the cluster before you submit it. Exit code 2: the job would be "
+        "refused; every reason and the nearest accepted request are shown. It also reads your own program and "
+        "shows what would break or falsify a run of several processes.\n"
+        "\n"
+        "  hackathon check --nodes 4 --walltime 2h\n"
+        "  hackathon check torch-ddp --cluster miyabi-g --queue debug-g --nodes 8 --group gw25"
+    ),
+)
 @click.argument("target", required=False, metavar="[RECIPE|FOLDER]")
 @job_options
 @option_trust
-@click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
+@click.option("--json", "as_json", is_flag=True, help=_("Print JSON."))
 def command(target: str | None, options: Options, foreign: "Foreign", as_json: bool) -> None:
     from hackathon.cli.budget import budget_json, budget_text, event_line, judge, standing_of
     from hackathon.cli.program_findings import errors_of, read_sources, show_reports
@@ -68,7 +78,7 @@ def command(target: str | None, options: Options, foreign: "Foreign", as_json: b
     if too_much is not None:
         raise too_much
     if not wrong:
-        click.echo(message("cli.check_good", what=request_line(request)))
+        click.echo(_("OK: {what}", what=request_line(request)))
     click.echo(_source_text(source, request.in_place))
     show_warnings(source)
     click.echo(cost_text(planned.cost))
@@ -81,7 +91,14 @@ def command(target: str | None, options: Options, foreign: "Foreign", as_json: b
         judge(budget, refuse)
     if sources.cluster.unverified:
         paths = ", ".join(sources.cluster.unverified)
-        click.echo(message("cli.check_unverified", cluster=sources.cluster.name, paths=paths), err=True)
+        click.echo(
+            _(
+                "note: these values of cluster {cluster} are unverified: {paths}",
+                cluster=sources.cluster.name,
+                paths=paths,
+            ),
+            err=True,
+        )
     if wrong:
         raise click.exceptions.Exit(2)
 
@@ -91,10 +108,19 @@ def _source_text(source: "Selection | None", in_place: bool) -> str:
     from hackathon.text.units import format_size
 
     if source is None or in_place:
-        return message("cli.check_in_place")
+        return _("source: the folder itself (--in-place)")
     count, size = len(source.sizes) + len(source.links), format_size(sum(source.sizes.values()))
-    linked = message("cli.check_linked", names=", ".join(source.outside)) if source.outside else ""
-    return message("cli.check_source", count=count, size=size) + linked
+    linked = _("; linked: {names}", names=", ".join(source.outside)) if source.outside else ""
+    return (
+        ngettext(
+            "source: {count} file, {size}, copied into the run",
+            "source: {count} files, {size}, copied into the run",
+            count,
+            count=count,
+            size=size,
+        )
+        + linked
+    )
 
 
 def _expected_text(expected: "Reachable") -> str:
@@ -106,15 +132,23 @@ def _expected_text(expected: "Reachable") -> str:
     entry, unit = expected.entry, f" {printable(expected.unit)}" if expected.unit else ""
     values = {key: number(entry[key]) + unit for key in ("value", "low", "high")}
     share = percent(entry["efficiency"])
-    text = message(
-        "predict.study_line", study=expected.study[-8:], processes=entry["processes"], efficiency=share, **values
+    text = _(
+        "study {study} predicts {value} at {processes} processes ({low} to {high}), efficiency {efficiency}",
+        study=expected.study[-8:],
+        processes=entry["processes"],
+        efficiency=share,
+        **values,
     )
     for identifier, size in (
-        ("predict.largest_good", expected.advice.largest), ("predict.cheapest", expected.advice.cheapest),
-    ):  # fmt: skip
+        (
+            N_("largest size above {target} efficiency: {processes} {processes:process|processes} ({efficiency})"),
+            expected.advice.largest,
+        ),
+        (N_("cheapest per result: {processes} {processes:process|processes} ({efficiency})"), expected.advice.cheapest),
+    ):
         if size is not None and size[0] != entry["processes"]:
             words = {"target": percent(TARGET), "processes": size[0], "efficiency": percent(size[1])}
-            text += f"\n- {message(identifier, **words)}"
+            text += f"\n- {_(identifier, **words)}"
     return text
 
 

@@ -3,10 +3,10 @@
 import click
 
 from hackathon.cli.options import named
-from hackathon.text.messages import message
+from hackathon.text.messages import _
 
 
-@named("completion", help=message("help.completion_help"))
+@named("completion", help=_('Print a completion script.\n\n  eval "$(hackathon completion bash)"     in ~/.bashrc'))
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]), default="bash")
 @click.pass_context
 def command(context: click.Context, shell: str) -> None:

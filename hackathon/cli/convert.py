@@ -6,17 +6,40 @@ import click
 
 from hackathon.cli.json_output import echo_json
 from hackathon.cli.options import named
-from hackathon.text.messages import message
+from hackathon.text.messages import _
 
 
-@named("convert", help=message("help.convert_help"))
-@click.argument("script", metavar="SCRIPT", type=click.Path(path_type=Path, allow_dash=True))
-@click.option("--to", "target", required=True, metavar="CLUSTER", help=message("help.option_convert_to"))
-@click.option("--from", "origin", metavar="CLUSTER", help=message("help.option_convert_from"))
-@click.option(
-    "-o", "--output", metavar="FILE", type=click.Path(path_type=Path), help=message("help.option_convert_output")
+@named(
+    "convert",
+    help=_(
+        "Convert the header of a job script for another cluster's scheduler. The commands stay as they are; a "
+        "directive without an equivalent becomes a comment, and the exit code is 1. Problems for the new "
+        "scheduler are reported on standard error.\n"
+        "\n"
+        "  hackathon convert job.sh --to abci3\n"
+        "  hackathon convert job.sh --to slurm -o job-slurm.sh\n"
+        "  hackathon convert job.sh --to pjm"
+    ),
 )
-@click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
+@click.argument("script", metavar="SCRIPT", type=click.Path(path_type=Path, allow_dash=True))
+@click.option(
+    "--to",
+    "target",
+    required=True,
+    metavar="CLUSTER",
+    help=_("Cluster to convert for; or pbs, slurm, gridengine, pjm, nqsv."),
+)
+@click.option(
+    "--from", "origin", metavar="CLUSTER", help=_("Cluster that the script is for; default: each that has its queue.")
+)
+@click.option(
+    "-o",
+    "--output",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help=_("Write the script to a new file instead of standard output."),
+)
+@click.option("--json", "as_json", is_flag=True, help=_("Print JSON."))
 def command(script: Path, target: str, origin: str | None, output: Path | None, as_json: bool) -> None:
     from hackathon.cli.options import runs_folder
     from hackathon.programs.scripts.conversion import convert, target_language
@@ -54,9 +77,12 @@ def command(script: Path, target: str, origin: str | None, output: Path | None, 
         if output is None:
             click.echo(text, nl=False)
         else:
-            click.echo(message("lint.written", path=output), err=True)
+            click.echo(_("created {path}", path=output), err=True)
         for line, directive in converted.lost:
-            click.echo(message("lint.lost", line=line, text=printable(directive)), err=True)
+            click.echo(
+                _("line {line} has no equivalent and became a comment: {text}", line=line, text=printable(directive)),
+                err=True,
+            )
         for finding in report.findings:
-            click.echo(f"{finding.line}: {message(SEVERITY_TEXTS[finding.severity])}: {finding.message}", err=True)
+            click.echo(f"{finding.line}: {_(SEVERITY_TEXTS[finding.severity])}: {finding.message}", err=True)
     raise click.exceptions.Exit(1 if converted.lost else 0)

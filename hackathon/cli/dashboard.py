@@ -7,7 +7,7 @@ import click
 
 from hackathon.cli.options import named
 from hackathon.text.errors import RequestError
-from hackathon.text.messages import message
+from hackathon.text.messages import N_, _
 
 if TYPE_CHECKING:
     from hackathon.config.event import Event
@@ -17,17 +17,51 @@ LOCAL_PORT = 8000
 """The port on the tutor's own computer that leads to the socket."""
 
 
-@named("dashboard", help=message("help.dashboard_help"))
+@named(
+    "dashboard",
+    help=_(
+        "Show all runs of an event live in a browser: what needs attention, all teams, each run with its logs, "
+        "scaling results. FOLDER: an event, or folders with runs (default: the event that contains this "
+        "folder, otherwise this folder). From its pages you can also answer requests, post, and cancel or "
+        "rerun your own runs; --read-only turns this off. It listens on a socket that only you can open, so "
+        "other users of this machine cannot connect, and prints the ssh command for your own computer.\n"
+        "\n"
+        "  hackathon dashboard\n"
+        "  hackathon dashboard --team Aurora                 a participant's view\n"
+        "  hackathon dashboard --port 8765                   a port with a key, if ssh cannot forward sockets"
+    ),
+)
 @click.argument(
     "folders", nargs=-1, metavar="[FOLDER]...", type=click.Path(exists=True, file_okay=False, path_type=Path)
 )
-@click.option("--socket", "path", metavar="PATH", type=click.Path(path_type=Path), help=message("help.option_socket"))
-@click.option("--port", metavar="N", type=click.IntRange(0, 65535), help=message("help.option_port"))
-@click.option("--bind", metavar="ADDRESS", help=message("help.option_bind"))
-@click.option("--team", metavar="NAME", default="", help=message("help.option_only_team"))
-@click.option("--title", metavar="TEXT", default="", help=message("help.option_page_title"))
-@click.option("--no-ask", is_flag=True, help=message("help.option_no_ask"))
-@click.option("--write/--read-only", "writes", default=None, help=message("help.option_dashboard_write"))
+@click.option(
+    "--socket",
+    "path",
+    metavar="PATH",
+    type=click.Path(path_type=Path),
+    help=_("Path of the Unix socket, in a folder that only you can enter."),
+)
+@click.option(
+    "--port",
+    metavar="N",
+    type=click.IntRange(0, 65535),
+    help=_("Use a port on the loopback address, with a key, instead of a socket; 0: any free port."),
+)
+@click.option(
+    "--bind", metavar="ADDRESS", help=_("Address for the port instead of 127.0.0.1; connections are not encrypted.")
+)
+@click.option("--team", metavar="NAME", default="", help=_("Only this team's runs."))
+@click.option("--title", metavar="TEXT", default="", help=_("Title of the pages."))
+@click.option("--no-ask", is_flag=True, help=_("Do not query the scheduler."))
+@click.option(
+    "--write/--read-only",
+    "writes",
+    default=None,
+    help=_(
+        "Let the pages answer, take, and close requests, post, and cancel or rerun runs, in the name of your "
+        "account. Default: with a socket; a port with --write is for one browser."
+    ),
+)
 def command(
     folders: tuple[Path, ...], path: Path | None, port: int | None, bind: str | None, team: str, title: str,
     no_ask: bool, writes: bool | None,
@@ -35,13 +69,23 @@ def command(
     import gc
 
     if path is not None and (port is not None or bind is not None):
-        raise RequestError("dashboard.two_doors")
+        raise RequestError("dashboard.two_doors", "--socket and --port cannot be combined")
     if writes and bind not in (None, "127.0.0.1", "localhost", "::1"):
-        raise RequestError("dashboard.write_not_local", address=bind)
+        raise RequestError(
+            "dashboard.write_not_local",
+            "--write cannot be combined with --bind {address}: the connection is not encrypted",
+            hint="use a socket (omit --bind and --port), and open it with ssh -L",
+            address=bind,
+        )
     try:
         from hackathon.web.dashboard.server import Dashboard, serve
     except ImportError as error:
-        raise RequestError("dashboard.no_web", what=error.name or error) from None
+        raise RequestError(
+            "dashboard.no_web",
+            "the dashboard needs packages that are not installed: {what}",
+            hint="pip install starlette uvicorn",
+            what=error.name or error,
+        ) from None
     from hackathon.index.watcher import Watcher
     from hackathon.text.messages import localized
     from hackathon.web.dashboard.endpoint import default_socket, own_folder, port_door, socket_door
@@ -71,7 +115,7 @@ def command(
             serve(door, dashboard, ready)
         finally:
             watch.stop()
-    click.echo(message("dashboard.ended"), err=True)
+    click.echo(_("The dashboard has stopped."), err=True)
 
 
 def event_and_folders(folders: tuple[Path, ...]) -> tuple[Path | None, list[Path]]:
@@ -89,7 +133,12 @@ def event_and_folders(folders: tuple[Path, ...]) -> tuple[Path | None, list[Path
     absolute = list(dict.fromkeys(folder.resolve() for folder in folders))
     events = [folder for folder in absolute if find_event(folder) == folder]
     if len(events) > 1:
-        raise RequestError("dashboard.two_events", first=events[0], second=events[1])
+        raise RequestError(
+            "dashboard.two_events",
+            "{first} and {second} are different events; a dashboard shows one event",
+            first=events[0],
+            second=events[1],
+        )
     return (events[0] if events else None), [folder for folder in absolute if folder not in events]
 
 
@@ -102,12 +151,18 @@ def check_team(folder: Path | None, team: str) -> "Event | None":
 
     if folder is None:
         if team:
-            raise RequestError("dashboard.team_without_event")
+            raise RequestError("dashboard.team_without_event", "--team needs an event: there is no hackathon.yaml here")
         return None
     event = load_event(folder)
     names = [member.name for member in event.teams]
     if team and team not in names:
-        raise RequestError("dashboard.no_team", team=team, teams=", ".join(names) or "–")
+        raise RequestError(
+            "dashboard.no_team",
+            "there is no team {team} in this event",
+            hint="its teams: {teams}",
+            team=team,
+            teams=", ".join(names) or "–",
+        )
     return event
 
 
@@ -127,24 +182,45 @@ def _tell(door: "Endpoint", title: str) -> None:
         forward = f"{door.port}:{inside}:{door.port}"
         address = f"http://{door.name or 'localhost'}:{door.port}/enter?token={door.token}"
     if door.path is not None or ip_address(door.address).is_loopback:
-        click.echo(message("dashboard.open", title=title))
+        click.echo(_("The dashboard of {title} is running. On your own computer, run", title=title))
         click.echo(f"  ssh -L {shlex.quote(forward)} {_user()}@{host}")
-        click.echo(message("dashboard.then"))
+        click.echo(_("and open in your browser"))
     else:
         reached = host if door.address in ("0.0.0.0", "::") else door.address
         reached = f"[{reached}]" if ":" in reached else reached
         address = f"http://{reached}:{door.port}/enter?token={door.token}"
-        warning = message("dashboard.not_local", address=f"{reached}:{door.port}")
-        click.echo(f"{message('cli.warning')}: {warning}", err=True)
-        click.echo(message("dashboard.direct", title=title))
+        warning = _(
+            "{address} can be reached from other machines, and the connection is not encrypted",
+            address=f"{reached}:{door.port}",
+        )
+        click.echo(f"{_('warning')}: {warning}", err=True)
+        click.echo(_("The dashboard of {title} is running. Open in your browser", title=title))
     click.echo(f"  {address}")
     if door.name:
-        click.echo(message("dashboard.own_name", name=door.name))
+        click.echo(
+            _(
+                "Browsers know that {name} is this computer; for one that does not, write localhost in its place.",
+                name=door.name,
+            )
+        )
     if door.token_file is not None:
-        click.echo(message("dashboard.token_file", path=door.token_file))
+        click.echo(_("The address contains the key: do not share it. It is also in {path}.", path=door.token_file))
     if door.writes:
-        click.echo(message("dashboard.writes" if door.path is not None else "dashboard.writes_one", account=_user()))
-    click.echo(message("dashboard.until"))
+        click.echo(
+            _(
+                N_(
+                    "The pages write on the board, and cancel or rerun your runs, in the name of {account} "
+                    "(--read-only turns this off)."
+                )
+                if door.path is not None
+                else N_(
+                    "The pages write on the board, and cancel or rerun your runs, in the name of {account}. "
+                    "The address works in one browser, once."
+                ),
+                account=_user(),
+            )
+        )
+    click.echo(_("Press Ctrl-C to stop."))
 
 
 def _user() -> str:

@@ -12,14 +12,14 @@ from hackathon.cli.json_output import echo_json
 from hackathon.cli.options import named
 from hackathon.cli.reference import LISTS, made_list
 from hackathon.text.errors import RequestError
-from hackathon.text.messages import language, message, speaking
+from hackathon.text.messages import N_, _, language, speaking
 from hackathon.text.paths import is_packaged, shipped
 
 _DOCS_TEXTS = {
-    "tutorial": "cli.docs_tutorial",
-    "how-to": "cli.docs_how_to",
-    "reference": "cli.docs_reference",
-    "explanation": "cli.docs_explanation",
+    "tutorial": N_("Tutorials"),
+    "how-to": N_("How-tos"),
+    "reference": N_("Reference"),
+    "explanation": N_("Explanations"),
 }
 
 KINDS = ("tutorial", "how-to", "reference", "explanation")
@@ -59,15 +59,33 @@ def _complete(_context: click.Context, _argument: click.Parameter, begun: str) -
     return [page.name for page in all_pages() if begun in page.name]
 
 
-@named("docs", help=message("help.docs_help"))
+@named(
+    "docs",
+    help=_(
+        "Read the tutorials, how-tos, reference and explanations in the terminal, without the Internet. "
+        "Without a topic: the list of pages. TOPIC is a part of a page's name; any other word is searched for "
+        "in all pages.\n"
+        "\n"
+        "  hackathon docs\n"
+        "  hackathon docs my-job-failed\n"
+        "  hackathon docs commands\n"
+        "  hackathon docs walltime"
+    ),
+)
 @click.argument("topic", required=False, shell_complete=_complete)
-@click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
+@click.option("--json", "as_json", is_flag=True, help=_("Print JSON."))
 def command(topic: str | None, as_json: bool) -> None:
     pages = all_pages()
     matches = _matches(pages, topic or "")
     hits = {} if matches else {page: lines for page in pages if (lines := _hits(page.text, topic or ""))}
     if not matches and not hits:
-        raise RequestError("cli.no_topic", name=topic, known=", ".join(page.name for page in pages))
+        raise RequestError(
+            "cli.no_topic",
+            "no page is called {name} or contains it",
+            hint="available: {known}",
+            name=topic,
+            known=", ".join(page.name for page in pages),
+        )
     if as_json:
         records = [
             {"name": page.name, "kind": page.kind, "language": page.language, "title": page.title, "text": page.text}
@@ -78,7 +96,7 @@ def command(topic: str | None, as_json: bool) -> None:
         _show(matches[0].text)
     else:
         click.echo(_listing(dict.fromkeys(matches, ()) or hits))
-        click.echo(message("cli.docs_how"), err=True)
+        click.echo(_("To read a page: hackathon docs TOPIC"), err=True)
 
 
 def all_pages() -> list[Page]:
@@ -118,7 +136,7 @@ def _listing(pages: "dict[Page, tuple[str, ...]]") -> str:
     for kind in KINDS:
         members = [page for page in pages if page.kind == kind]
         if members:
-            lines += [""] * bool(lines) + [message(_DOCS_TEXTS[kind])]
+            lines += [""] * bool(lines) + [_(_DOCS_TEXTS[kind])]
         for page in members:
             lines.append(f"  {labels[page]:<{width}}  {page.title}")
             lines += [f"  {'':<{width}}    {line}" for line in pages[page][:LINES]]

@@ -8,25 +8,34 @@ import click
 
 from hackathon.cli.options import Assignment, named
 from hackathon.text.errors import RequestError
-from hackathon.text.messages import localized, message
+from hackathon.text.messages import _, localized
 
 if TYPE_CHECKING:
     from hackathon.cli.program_findings import Reports
 
 
-@named("init", help=message("help.init_help"))
+@named(
+    "init",
+    help=_(
+        "Create a project: a project.yaml for a recipe or for your own command. Your own program is not "
+        "changed.\n"
+        "\n"
+        "  hackathon init --recipe torch-ddp digits\n"
+        '  hackathon init --command "python train.py --lr {lr}" -p lr=0.1'
+    ),
+)
 @click.argument("folder", required=False, default=".", type=click.Path(path_type=Path))
-@click.option("--recipe", metavar="NAME", help=message("help.option_recipe"))
-@click.option("--command", "words", metavar="TEXT", help=message("help.option_command"))
-@click.option("--name", metavar="NAME", help=message("help.option_name"))
-@click.option("--team", metavar="NAME", help=message("help.option_team"))
-@click.option("--cluster", metavar="NAME", help=message("help.option_cluster"))
-@click.option("--copy", is_flag=True, help=message("help.option_copy"))
+@click.option("--recipe", metavar="NAME", help=_("Recipe to use."))
+@click.option("--command", "words", metavar="TEXT", help=_("Use your own command; {name} stands for a parameter."))
+@click.option("--name", metavar="NAME", help=_("Name of the project (default: the folder's name)."))
+@click.option("--team", metavar="NAME", help=_("Name of the team."))
+@click.option("--cluster", metavar="NAME", help=_("Cluster profile (`hackathon clusters` lists them)."))
+@click.option("--copy", is_flag=True, help=_("Copy the recipe's program into the project so that you can change it."))
 @click.option(
     "--from-log", type=click.Path(exists=True, dir_okay=False, path_type=Path), metavar="FILE",
-    help=message("suggest.option_from_log"),
+    help=_("Write the `metrics:` entry for this output of your program."),
 )  # fmt: skip
-@click.option("-p", "--parameter", type=Assignment(), multiple=True, help=message("help.option_parameter"))
+@click.option("-p", "--parameter", type=Assignment(), multiple=True, help=_("Set a parameter; may be repeated."))
 def command(
     folder: Path,
     recipe: str | None,
@@ -49,16 +58,36 @@ def command(
 
     if folder.exists() and not folder.is_dir():
         line = {".py": "python ", ".sh": "bash "}.get(folder.suffix, "./") + shlex.quote(folder.name)
-        raise RequestError("cli.init_program", file=folder, command=f"hackathon init --command {shlex.quote(line)}")
+        raise RequestError(
+            "cli.init_program",
+            "{file} is a file; `init` takes the folder of the project",
+            hint="for a program of your own, in the folder where it is: `{command}`",
+            file=folder,
+            command=f"hackathon init --command {shlex.quote(line)}",
+        )
     folder = folder.resolve()
     path = folder / "project.yaml"
     if path.exists():
-        raise RequestError("cli.project_exists", file=path)
+        raise RequestError(
+            "cli.project_exists", "{file} already exists", hint="edit it, or choose another folder", file=path
+        )
     if (recipe is None) == (words is None):
-        raise RequestError("cli.init_one_of")
+        raise RequestError(
+            "cli.init_one_of",
+            "give either --recipe NAME or --command TEXT",
+            hint="`hackathon recipes` lists recipes; for a program of your own: `hackathon init --command 'python "
+            "train.py'`",
+        )
     if from_log is not None and words is None:
-        raise RequestError("suggest.only_command")
-    lines = [f"# {message('cli.project_comment')}", f"name: {_scalar(name or folder.name)}"]
+        raise RequestError(
+            "suggest.only_command",
+            "--from-log describes the output of your own command",
+            hint="use --command instead of --recipe",
+        )
+    lines = [
+        "# " + _("A hackathon project; `hackathon schema project` describes every key."),
+        f"name: {_scalar(name or folder.name)}",
+    ]
     if team:
         lines.append(f"team: {_scalar(team)}")
     assignments = dict(parameter)
@@ -70,11 +99,19 @@ def command(
         definition, program = load.load_recipe(recipe, folders)
         named_so = load.recipe_on_path(definition.name, folders)
         if named_so is None or named_so.resolve() != program.resolve():
-            raise RequestError("cli.recipe_elsewhere", folder=program, place=folder / "recipes" / definition.name)
+            raise RequestError(
+                "cli.recipe_elsewhere",
+                "a project names its recipe, and this name does not lead to {folder}",
+                hint="copy the recipe to {place}",
+                folder=program,
+                place=folder / "recipes" / definition.name,
+            )
         lines.append(f"recipe: {definition.name}")
         unknown = [key for key in assignments if key not in definition.parameters]
         if unknown:
-            raise RequestError("cli.no_parameter", name=unknown[0], recipe=definition.name)
+            raise RequestError(
+                "cli.no_parameter", "recipe {recipe} has no parameter {name!r}", name=unknown[0], recipe=definition.name
+            )
         # parameters that a study varies are written; the others are comments with their defaults
         values = {key: assignments.get(key, declared.default) for key, declared in definition.parameters.items()}
         settings = {key: value for key, value in values.items() if value is not None}
@@ -95,7 +132,13 @@ def command(
         placeholders = dict.fromkeys(re.findall(r"(?<!\{)\{([A-Za-z_][A-Za-z0-9_]*)\}(?!\})", str(words)))
         missing = [placeholder for placeholder in placeholders if placeholder not in assignments]
         if missing:
-            raise RequestError("cli.init_values", names=", ".join(missing), example=f"-p {missing[0]}=…")
+            raise RequestError(
+                "cli.init_values",
+                "the command uses {names}: give a value",
+                hint="e.g. {example}",
+                names=", ".join(missing),
+                example=f"-p {missing[0]}=…",
+            )
         command_words(str(words), dict(assignments))
         lines.append(f"command: {_scalar(str(words))}")
         if framework := _framework(folder, str(words)):
@@ -108,14 +151,14 @@ def command(
             lines += suggest.from_log(from_log)
         else:
             lines += [
-                f"# {message('cli.metrics_comment')}",
+                "# " + _("needed only if the output format of your program is not recognised (common formats are)"),
                 "# metrics:",
                 "#   samples_per_s: {pattern: 'throughput: ([0-9.]+)', unit: samples/s, reduce: median, skip_first: 2}",
             ]
     if cluster:
         profiles.load_cluster(cluster, folders)
         lines.append(f"cluster: {_scalar(cluster)}")
-    lines += [f"# {message('cli.walltime_comment')}", "walltime: 00:10:00", ""]
+    lines += [f"# {_('time limit; shorter jobs start earlier')}", "walltime: 00:10:00", ""]
     text = "\n".join(lines)
     # validated before it is written, so that the next try does not find an invalid file
     load.load_project(folder, text.encode())
@@ -138,8 +181,8 @@ def command(
         shutil.copyfile(runtime_file(), runtime)
         files.append(runtime)
     for file in files:
-        click.echo(message("cli.made", file=file))
-    following = message("cli.init_next", folder=folder)
+        click.echo(_("created {file}", file=file))
+    following = _("next: cd {folder!q} && hackathon try && hackathon scale --processes 1,2 --wait", folder=folder)
     if words is not None:
         from hackathon.cli.program_findings import read_new, show_reports
 
@@ -164,8 +207,8 @@ def _before_a_try(reports: "Reports", folder: Path) -> str:
     if not wrong and alone is None:
         return ""
     if not wrong and alone is not None and port_knows(folder, alone):
-        return message("cli.init_next_port", folder=folder, file=alone)
-    return message("cli.init_next_mend", folder=folder)
+        return _("next: cd {folder!q} && hackathon port {file!q}", folder=folder, file=alone)
+    return _("next: correct what is listed above, then: cd {folder!q} && hackathon check", folder=folder)
 
 
 def _framework(folder: Path, words: str) -> str:
@@ -206,9 +249,17 @@ def _formats_told(words: str, folder: Path) -> str:
                     texts.append(stream.read(1 << 20).decode("utf-8", "replace"))
     formats = expected("\n".join(texts))
     if not formats:
-        return message("cli.formats_unknown")
+        return _(
+            "Numbers such as `812 samples/s` and `loss 0.5` are read without configuration. Where your program "
+            "writes them otherwise, `hackathon results --suggest` shows after a run what to put under "
+            "`metrics:` in project.yaml"
+        )
     rates = dict.fromkeys(name for form in formats for name in form.throughput)
-    return message("cli.formats_known", formats=", ".join(form.title for form in formats), metrics=", ".join(rates))
+    return _(
+        "recognised output formats: {formats} (throughput: {metrics})",
+        formats=", ".join(form.title for form in formats),
+        metrics=", ".join(rates),
+    )
 
 
 def _scalar(text: str) -> str:

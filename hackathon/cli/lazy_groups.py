@@ -9,14 +9,14 @@ import click
 
 from hackathon.cli.options import LocalizedGroup
 from hackathon.config import plug_ins
-from hackathon.text.messages import message
+from hackathon.text.messages import _
 
 
 def command_of(plug_in: plug_ins.PlugIn) -> click.Command:
     """Return the command of a package. Raises RequestError if it cannot be imported or is not a command."""
     value = plug_ins.load(plug_in)
     if not isinstance(value, click.Command):
-        raise plug_ins.broken(plug_in, message("plug_ins.no_command", type=type(value).__name__))
+        raise plug_ins.broken(plug_in, _("it is not a click command but {type}", type=type(value).__name__))
     return value
 
 
@@ -36,7 +36,7 @@ class LazyNoun(LocalizedGroup):
         if cmd_name not in self.verbs:
             return None
         command: click.Command = importlib.import_module(self.module(cmd_name)).command
-        command.short_help = message(self.verbs[cmd_name])
+        command.short_help = _(self.verbs[cmd_name])
         return command
 
     def module(self, verb: str) -> str:
@@ -50,10 +50,10 @@ class LazyNoun(LocalizedGroup):
             import difflib
 
             near = difflib.get_close_matches(args[0], self.verbs, 1)
-            text = message("cli.no_command", name=args[0])
-            raise click.UsageError(text + (" " + message("cli.did_you_mean", name=near[0]) if near else ""), ctx)
+            text = _("There is no command {name!r}.", name=args[0])
+            raise click.UsageError(text + (" " + _("Did you mean {name!r}?", name=near[0]) if near else ""), ctx)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section(message("cli.section_verbs")):
-            formatter.write_dl([(verb, message(text)) for verb, text in self.verbs.items()])
+        with formatter.section(_("Commands")):
+            formatter.write_dl([(verb, _(text)) for verb, text in self.verbs.items()])

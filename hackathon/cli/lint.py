@@ -8,7 +8,7 @@ import click
 from hackathon.cli.json_output import echo_json
 from hackathon.cli.options import named
 from hackathon.schedulers.registry import SCRIPTS
-from hackathon.text.messages import message
+from hackathon.text.messages import N_, _, ngettext
 
 if TYPE_CHECKING:
     from hackathon.config.cluster import Cluster
@@ -18,13 +18,34 @@ if TYPE_CHECKING:
 COLORS = {"error": "red", "warning": "yellow"}
 
 
-@named("lint", help=message("help.lint_help"))
+@named(
+    "lint",
+    help=_(
+        "Find mistakes in hand-written job scripts for PBS, Slurm, Grid Engine, PJM or NQSV: directives that "
+        "the scheduler silently ignores, refuses or reads as something else, numbers that do not fit, commands "
+        "that fail in a job. Each finding shows the line, what the scheduler does, and the corrected line. "
+        "With --cluster, the limits of its queues are checked too. Scripts are read, never run; `-` is "
+        "standard input. Exit code 1: errors were found; 2: a script could not be read.\n"
+        "\n"
+        "  hackathon lint job.sh\n"
+        "  hackathon lint job.sh --cluster reedbush-h\n"
+        "  hackathon lint *.sh --json\n"
+        "  hackathon lint job.sh --fix               creates job.fixed.sh\n"
+        "  hackathon lint --rules"
+    ),
+)
 @click.argument("scripts", nargs=-1, metavar="SCRIPT…", type=click.Path(path_type=Path, allow_dash=True))
-@click.option("--cluster", metavar="NAME", help=message("help.option_cluster"))
-@click.option("--dialect", type=click.Choice(list(SCRIPTS)), help=message("help.option_dialect"))
-@click.option("--fix", is_flag=True, help=message("help.option_fix"))
-@click.option("--rules", is_flag=True, help=message("help.option_lint_rules"))
-@click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
+@click.option("--cluster", metavar="NAME", help=_("Cluster profile (`hackathon clusters` lists them)."))
+@click.option(
+    "--dialect",
+    type=click.Choice(list(SCRIPTS)),
+    help=_("Scheduler whose directives the script has; by default, the script tells."),
+)
+@click.option(
+    "--fix", is_flag=True, help=_("Write NAME.fixed.EXT beside the script, with the corrections that are safe.")
+)
+@click.option("--rules", is_flag=True, help=_("List all rules."))
+@click.option("--json", "as_json", is_flag=True, help=_("Print JSON."))
 def command(
     scripts: tuple[Path, ...], cluster: str | None, dialect: str | None, fix: bool, rules: bool, as_json: bool
 ) -> None:
@@ -38,11 +59,14 @@ def command(
         _rules(as_json)
         return
     if not scripts:
-        raise RequestError("lint.no_scripts")
+        raise RequestError("lint.no_scripts", "no script given")
     if cluster and dialect:
-        raise RequestError("lint.dialect_and_cluster")
+        raise RequestError(
+            "lint.dialect_and_cluster",
+            "give --dialect or --cluster, not both: the cluster's profile names its scheduler",
+        )
     if fix and any(str(path) == "-" for path in scripts):
-        raise RequestError("lint.fix_needs_file")
+        raise RequestError("lint.fix_needs_file", "--fix needs a file, not standard input")
     profile = _profile(cluster)
     reports: list[LintReport] = []
     unreadable = False
@@ -55,9 +79,15 @@ def command(
             reports.append(report)
             if fix:
                 better, count = fixed(source, dialect, profile)
-                text = message("lint.nothing_fixed", path=path)
+                text = _("{path}: nothing to correct automatically", path=path)
                 if count:
-                    text = message("lint.fixed", path=write_fixed(path, better.text()), count=count)
+                    text = ngettext(
+                        "created {path} with {count} correction",
+                        "created {path} with {count} corrections",
+                        count,
+                        path=write_fixed(path, better.text()),
+                        count=count,
+                    )
                 click.echo(text, err=True)
         except RequestError as error:
             show_error(error)
@@ -86,9 +116,13 @@ def _other(source: "ScriptText") -> str:
     """Return the message about a file that is not a job script; empty for a script."""
     first = source.lines[0] if source.lines else ""
     if source.name.endswith(".py") or (first.startswith("#!") and "python" in first):
-        return "lint.is_python"
+        return N_("{path}: a Python program, not a job script; `hackathon check` checks programs")
     manifest = any(line.startswith(("apiVersion:", "kind:")) for line in source.lines)  # Kubernetes reads jobs in YAML
-    return "lint.is_yaml" if source.name.endswith((".yaml", ".yml")) and not manifest else ""
+    return (
+        N_("{path}: a YAML file, not a job script; `hackathon check` checks a project")
+        if source.name.endswith((".yaml", ".yml")) and not manifest
+        else ""
+    )
 
 
 def _show(report: "LintReport", other: str) -> None:
@@ -97,20 +131,20 @@ def _show(report: "LintReport", other: str) -> None:
     from hackathon.text.printable import printable
 
     language = script_language(report.dialect) if report.dialect else None
-    title = language.title if language else message("lint.no_dialect")
+    title = language.title if language else _("no directives")
     if not report.findings:
         if other:
-            click.echo(message(other, path=printable(report.path)))
+            click.echo(_(other, path=printable(report.path)))
             return
-        click.echo(message("lint.clean", path=printable(report.path), dialect=title))
+        click.echo(_("{path}: OK ({dialect})", path=printable(report.path), dialect=title))
         return
-    click.echo(message("lint.in_file", path=printable(report.path), dialect=title))
+    click.echo(_("{path} ({dialect})", path=printable(report.path), dialect=title))
     for finding in report.findings:
-        severity = click.style(message(SEVERITY_TEXTS[finding.severity]), fg=COLORS[finding.severity])
+        severity = click.style(_(SEVERITY_TEXTS[finding.severity]), fg=COLORS[finding.severity])
         click.echo(f"  {finding.line}: {severity}: {finding.message} [{finding.rule}]")
         for line in (finding.replacement or "").split("\n") if finding.replacement is not None else ():
             click.echo(f"      → {printable(line)}")
-    click.echo(f"  {message('lint.summary', **report.counts)}")
+    click.echo("  " + _("{errors} {errors:error|errors}, {warnings} {warnings:warning|warnings}", **report.counts))
 
 
 def _rules(as_json: bool) -> None:
@@ -121,11 +155,11 @@ def _rules(as_json: bool) -> None:
 
     rows = []
     for name, rule in RULES.items():
-        text = re.sub(r"\{[a-z]+(?::[^{}]*)?\}", "…", message(rule.text))
+        text = re.sub(r"\{[a-z]+(?::[^{}]*)?\}", "…", _(rule.text))
         rows.append({"rule": name, "severity": rule.severity, "effect": rule.effect, "message": text})
     if as_json:
         echo_json({"schema_version": 1, "rules": rows})
         return
     for row in rows:
-        severity = message(SEVERITY_TEXTS[row["severity"]])
+        severity = _(SEVERITY_TEXTS[row["severity"]])
         click.echo(f"{row['rule']} ({severity}, {row['effect']})\n    {row['message']}")

@@ -13,7 +13,7 @@ import click
 
 from hackathon import __version__
 from hackathon.text.errors import HackathonError, RequestError, UnavailableError
-from hackathon.text.messages import LANGUAGES, language, message, set_language
+from hackathon.text.messages import LANGUAGES, N_, _, language, pgettext, set_language
 from hackathon.text.printable import printable
 
 COMMANDS = {
@@ -47,64 +47,64 @@ COMMANDS = {
 
 
 SUMMARIES = {
-    "init": "help.init_short",
-    "try": "help.try_short",
-    "scale": "help.scale_short",
-    "results": "help.results_short",
-    "status": "help.status_short",
-    "logs": "help.logs_short",
-    "diagnose": "help.diagnose_short",
-    "cancel": "help.cancel_short",
-    "check": "help.check_short",
-    "submit": "help.submit_short",
-    "render": "help.render_short",
-    "shell": "help.shell_short",
-    "compare": "help.compare_short",
-    "publish": "help.publish_short",
-    "rerun": "help.rerun_short",
-    "fetch": "help.fetch_short",
-    "adopt": "help.adopt_short",
-    "lint": "help.lint_short",
-    "convert": "help.convert_short",
-    "port": "help.port_short",
-    "env": "help.env_short",
-    "data": "help.data_short",
-    "recipes": "help.recipes_short",
-    "clean": "help.clean_short",
-    "profile": "help.profile_short",
-    "speedup": "help.speedup_short",
-    "tune": "help.tune_short",
-    "predict": "help.predict_short",
-    "plan": "help.plan_short",
-    "microbatch": "help.microbatch_short",
-    "compress": "help.compress_short",
-    "docs": "help.docs_short",
-    "doctor": "help.doctor_short",
-    "clusters": "help.clusters_short",
-    "ask": "help.ask_short",
-    "board": "help.board_short",
-    "standup": "help.standup_short",
-    "ready": "help.ready_short",
-    "slides": "help.slides_short",
-    "completion": "help.completion_short",
-    "plugins": "help.plugins_short",
-    "dashboard": "help.dashboard_short",
-    "top": "help.top_short",
-    "rules": "help.rules_short",
-    "event": "help.event_short",
-    "survey": "help.survey_short",
-    "notify": "help.notify_short",
-    "trust": "help.trust_short",
-    "schema": "help.schema_short",
+    "init": N_("Create a project in a folder."),
+    "try": N_("Rehearse a program for a minute: is it ready for a study?"),
+    "scale": N_("Measure scaling: one job per process count."),
+    "results": N_("Show speed-up and parallel efficiency of a study."),
+    "status": N_("Show the states of runs."),
+    "logs": N_("Show the output of the ranks of a run."),
+    "diagnose": N_("Find out what went wrong and how to fix it."),
+    "cancel": N_("Cancel jobs."),
+    "check": N_("Check whether the cluster accepts the job, and what it costs."),
+    "submit": N_("Submit a job, once or several times."),
+    "render": N_("Print the job script that `submit` would submit."),
+    "shell": N_("Start an interactive job in the project's environment."),
+    "compare": N_("Compare two results."),
+    "publish": N_("Write the event's site, or pages of studies."),
+    "rerun": N_("Re-run a recorded run or an RO-Crate, also on another cluster."),
+    "fetch": N_("Copy files that a program wrote out of its run."),
+    "adopt": N_("Track a job submitted by hand."),
+    "lint": N_("Find mistakes in a hand-written job script."),
+    "convert": N_("Convert the header of a job script for another cluster."),
+    "port": N_("Change a one-GPU training program for many GPUs."),
+    "env": N_("Build, list, or show the Python environments of recipes."),
+    "data": N_("Fetch and check the data that a program reads."),
+    "recipes": N_("List recipes, or show the parameters of one."),
+    "clean": N_("List deletable files with their sizes, and delete them on request."),
+    "profile": N_("Record a few steps and show where their time goes."),
+    "speedup": N_("Measure what makes one process faster."),
+    "tune": N_("Find the best parameters with trials as jobs."),
+    "predict": N_("Predict throughput at sizes that were not measured."),
+    "plan": N_("Cut a model over several devices."),
+    "microbatch": N_("Divide a batch so that it fits into memory."),
+    "compress": N_("Measure which precision of communication pays."),
+    "docs": N_("Read the documentation in the terminal."),
+    "doctor": N_("Check whether this account and machine are ready."),
+    "clusters": N_("List clusters, show or check a profile, write a new one."),
+    "ask": N_("Ask a tutor for help, with the latest diagnosis."),
+    "board": N_("Problems and their solutions, shared by all teams."),
+    "standup": N_("Write or show the daily status report."),
+    "ready": N_("Check with evidence that your team can start."),
+    "slides": N_("Create a team's slides from its records."),
+    "completion": N_("Print a shell completion script."),
+    "plugins": N_("List what installed packages add to the toolkit."),
+    "dashboard": N_("Show all runs of the event live in a browser."),
+    "top": N_("Show what needs attention, in the terminal."),
+    "rules": N_("Known failures: list, show, or check their rules."),
+    "event": N_("Set up an event, check it, show its usage, write its report."),
+    "survey": N_("Anonymous surveys: form, answers, summary."),
+    "notify": N_("Send notifications to a chat (off by default)."),
+    "trust": N_("Trust an event of another account."),
+    "schema": N_("Print the JSON Schema of a configuration file."),
 }
 """Command → what the list of commands says of it, so that no module of a command is imported for it."""
 SECTIONS = {
-    "start": "cli.section_start",
-    "jobs": "cli.section_jobs",
-    "speed": "cli.section_speed",
-    "team": "cli.section_team",
-    "tutors": "cli.section_tutors",
-    "organisers": "cli.section_organisers",
+    "start": N_("Start here"),
+    "jobs": N_("Participants: jobs, scripts, and results"),
+    "speed": N_("Participants: faster and larger"),
+    "team": N_("Participants: help, machines, and your team"),
+    "tutors": N_("Tutors"),
+    "organisers": N_("Organisers"),
 }
 
 
@@ -151,7 +151,7 @@ class LazyGroup(click.Group):
         for modules in COMMANDS.values():
             if cmd_name in modules:
                 command: click.Command = importlib.import_module(f"hackathon.cli.{modules[cmd_name]}").command
-                command.short_help = message(SUMMARIES[cmd_name])
+                command.short_help = _(SUMMARIES[cmd_name])
                 return command
         from hackathon.cli.lazy_groups import command_of
         from hackathon.config import plug_ins
@@ -167,7 +167,7 @@ class LazyGroup(click.Group):
     def get_help_option(self, ctx: click.Context) -> click.Option | None:
         option = super().get_help_option(ctx)
         if option is not None:
-            option.help = message("help.option_help")
+            option.help = pgettext("help", "Show this message and exit.")
         return option
 
     def resolve_command(
@@ -179,21 +179,25 @@ class LazyGroup(click.Group):
 
             near = [MEANT[args[0]]] if args[0] in MEANT else []
             near = near or difflib.get_close_matches(args[0], self.list_commands(ctx), 1)
-            text = message("cli.no_command", name=args[0])
-            raise click.UsageError(text + (" " + message("cli.did_you_mean", name=near[0]) if near else ""), ctx)
+            text = _("There is no command {name!r}.", name=args[0])
+            raise click.UsageError(text + (" " + _("Did you mean {name!r}?", name=near[0]) if near else ""), ctx)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         for section, names in COMMANDS.items():
-            with formatter.section(message(SECTIONS[section])):
-                formatter.write_dl([(name, message(SUMMARIES[name])) for name in names])
+            with formatter.section(_(SECTIONS[section])):
+                formatter.write_dl([(name, _(SUMMARIES[name])) for name in names])
         if packages := _commands_of_packages():
-            with formatter.section(message("plug_ins.section")):
+            with formatter.section(_("From installed packages (hackathon plugins)")):
                 formatter.write_dl(list(packages.items()))
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section(message("cli.section_begin")):
-            for line in message("cli.begin").splitlines():
+        with formatter.section(_("In your program's folder")):
+            for line in _(
+                'hackathon init --command "python train.py"\n'
+                "hackathon check --processes 2\n"
+                "hackathon scale --processes 1,2 --wait"
+            ).splitlines():
                 formatter.write(f"  {line}\n")
 
 
@@ -227,9 +231,15 @@ def _language_of_user() -> str | None:
 def build() -> click.Group:
     """Return the command group with its texts in the current language."""
 
-    @click.group(cls=LazyGroup, help=message("cli.help"), context_settings={"help_option_names": ["-h", "--help"]})
-    @click.version_option(__version__, prog_name="hackathon", help=message("help.option_version"))
-    @click.option("--lang", type=click.Choice(LANGUAGES), help=message("help.option_lang"), expose_value=False)
+    @click.group(
+        cls=LazyGroup,
+        help=_(
+            "Distributed deep learning on a shared supercomputer: from a team's project to a measured scaling curve."
+        ),
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    @click.version_option(__version__, prog_name="hackathon", help=_("Show the version and exit."))
+    @click.option("--lang", type=click.Choice(LANGUAGES), help=_("Language of messages."), expose_value=False)
     def group() -> None:
         pass
 
@@ -238,9 +248,9 @@ def build() -> click.Group:
 
 def show_error(error: HackathonError) -> None:
     """Write an error and its remedy to stderr."""
-    click.echo(f"{message('cli.error')}: {error.message}", err=True)
+    click.echo(f"{_('error')}: {error.message}", err=True)
     if error.hint:
-        click.echo(f"{message('cli.hint')}: {error.hint}", err=True)
+        click.echo(f"{_('hint')}: {error.hint}", err=True)
 
 
 _PASSING = (errno.ESTALE, errno.ETIMEDOUT, errno.EAGAIN, errno.EREMOTEIO, errno.ENOTCONN, errno.EHOSTDOWN)
@@ -252,16 +262,28 @@ def _system_error(error: OSError) -> HackathonError | None:
     try:
         os.getcwd()  # noqa: PTH109 — it loads nothing
     except OSError:
-        return RequestError("cli.folder_gone")
+        return RequestError(
+            "cli.folder_gone", "the current folder no longer exists", hint="change to another folder: `cd`"
+        )
     if error.filename is not None and error.errno in (errno.EACCES, errno.EPERM, errno.ENAMETOOLONG, errno.ELOOP):
-        return RequestError("cli.out_of_reach", path=printable(os.fsdecode(error.filename)), reason=error.strerror)
+        return RequestError(
+            "cli.out_of_reach",
+            "cannot access {path}: {reason}",
+            path=printable(os.fsdecode(error.filename)),
+            reason=error.strerror,
+        )
     if error.filename is not None and error.errno in _PASSING:
-        return UnavailableError("cli.out_of_reach", path=printable(os.fsdecode(error.filename)), reason=error.strerror)
+        return UnavailableError(
+            "cli.out_of_reach",
+            "cannot access {path}: {reason}",
+            path=printable(os.fsdecode(error.filename)),
+            reason=error.strerror,
+        )
     if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EIO):
         return None
     # unwritten output would fail once more at exit
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return UnavailableError("cli.can_not_write", reason=error.strerror)
+    return UnavailableError("cli.can_not_write", "the output cannot be written: {reason}", reason=error.strerror)
 
 
 def _asked(error: RequestError) -> bool:
@@ -300,7 +322,7 @@ def run(arguments: Sequence[str]) -> int:
     except click.exceptions.Exit as error:
         return error.exit_code
     except (KeyboardInterrupt, click.Abort):
-        click.echo(message("cli.interrupted"), err=True)
+        click.echo(_("interrupted"), err=True)
         return 130
     except SystemExit:
         return 0  # click exits like this if the reader of the output has gone: `hackathon results | head -1`

@@ -1,5 +1,6 @@
 """Options that several commands share."""
 
+import re
 from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -8,7 +9,7 @@ import click
 
 from hackathon.config.fields import LEAST_MEMORY
 from hackathon.jobs.options import Options
-from hackathon.text.messages import LANGUAGES, message
+from hackathon.text.messages import LANGUAGES, N_, _, pgettext
 from hackathon.text.units import parse_size, parse_walltime, with_unit
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ class Walltime(click.ParamType[int]):
         try:
             return parse_walltime(value)
         except ValueError:
-            self.fail(message("cli.bad_walltime", value=value), param, ctx)
+            self.fail(_("{value!r} is not a walltime such as 00:30:00, 90m or 2h", value=value), param, ctx)
 
 
 class Size(click.ParamType[int]):
@@ -40,7 +41,7 @@ class Size(click.ParamType[int]):
         except ValueError:
             size = 0
         if size <= 0:
-            self.fail(message("cli.bad_size", value=value), param, ctx)
+            self.fail(_("{value!r} is not a size such as 16GB or 16GiB", value=value), param, ctx)
         return size
 
 
@@ -51,8 +52,12 @@ class MemorySize(Size):
         size = super().convert(value, param, ctx)
         if size < LEAST_MEMORY:
             meant = (with_unit(value) or "").replace(" ", "")
-            words = message("config.size_unit", value=value, meant=meant) if meant else None
-            self.fail(words or message("config.too_small", limit="1 MiB"), param, ctx)
+            words = (
+                _("{value} without a unit would be bytes; write a unit, e.g. {meant}", value=value, meant=meant)
+                if meant
+                else None
+            )
+            self.fail(words or _("must be at least {limit}", limit="1 MiB"), param, ctx)
         return size
 
 
@@ -66,7 +71,7 @@ class Assignment(click.ParamType[tuple[str, str]]):
             return value
         name, sign, text = str(value).partition("=")
         if not sign or not name:
-            self.fail(message("cli.bad_assignment", value=value), param, ctx)
+            self.fail(_("{value!r} is not NAME=VALUE", value=value), param, ctx)
         return name, text
 
 
@@ -83,7 +88,7 @@ class Processes(click.ParamType[list[int]]):
         except ValueError:
             counts = []
         if not counts or min(counts) < 1:
-            self.fail(message("cli.bad_processes", value=value), param, ctx)
+            self.fail(_("{value!r} is not a list of process counts such as 1,2,4", value=value), param, ctx)
         return counts
 
 
@@ -93,7 +98,7 @@ class LocalizedCommand(click.Command):
     def get_help_option(self, ctx: click.Context) -> click.Option | None:
         option = super().get_help_option(ctx)
         if option is not None:
-            option.help = message("help.option_help")
+            option.help = pgettext("help", "Show this message and exit.")
         return option
 
 
@@ -110,7 +115,7 @@ def named(
         decorator: Callable[[Callable[..., Any]], click.Command] = click.command(
             name,
             cls=cls,
-            help=help,
+            help=re.sub(r"\n\n(?=  |hackathon )", "\n\n\b\n", help),  # click keeps the lines of examples
             short_help=short or None,
             **settings,
         )
@@ -124,7 +129,7 @@ def named(
 def option_lang(command: click.Command) -> click.Command:
     """Add --lang, which `main` has already applied when options are read."""
     command.params.append(
-        click.Option(["--lang"], type=click.Choice(LANGUAGES), expose_value=False, help=message("help.option_lang"))
+        click.Option(["--lang"], type=click.Choice(LANGUAGES), expose_value=False, help=_("Language of messages."))
     )
     return command
 
@@ -156,30 +161,53 @@ def job_options(function: Function) -> Function:
     positive = click.IntRange(min=1)
     for option in reversed(
         [
-            click.option("--cluster", metavar="NAME", help=message("help.option_cluster")),
-            click.option("--queue", metavar="NAME", help=message("help.option_queue")),
-            click.option("--group", metavar="NAME", help=message("help.option_group")),
-            click.option("--reservation", metavar="NAME", help=message("help.option_reservation")),
-            click.option("--nodes", metavar="N", type=positive, help=message("help.option_nodes")),
-            click.option("--processes", type=Processes() if several else positive, metavar=None if several else "N",
-                         help=message("help.option_processes_list" if several else "help.option_processes")),
-            click.option("--processes-per-node", metavar="N", type=positive,
-                         help=message("help.option_processes_per_node")),
-            click.option("--threads", metavar="N", type=positive, help=message("help.option_threads")),
-            click.option("--walltime", type=Walltime(), help=message("help.option_walltime")),
-            click.option("--launcher", metavar="NAME", help=message("help.option_launcher")),
-            click.option("--binding", metavar="none|numa|cores", help=message("help.option_binding")),
-            click.option("--no-project", is_flag=True, help=message("help.option_no_project")),
-            click.option("-p", "--parameter", type=Assignment(), multiple=True, help=message("help.option_parameter")),
+            click.option("--cluster", metavar="NAME", help=_("Cluster profile (`hackathon clusters` lists them).")),
+            click.option("--queue", metavar="NAME", help=_("Queue, partition, resource group or resource type.")),
+            click.option("--group", metavar="NAME", help=_("Group or account to charge.")),
+            click.option("--reservation", metavar="NAME", help=_("Reservation name.")),
+            click.option("--nodes", metavar="N", type=positive, help=_("Number of nodes.")),
+            click.option(
+                "--processes",
+                type=Processes() if several else positive,
+                metavar=None if several else "N",
+                help=_(
+                    N_("Process counts to measure, for example 1,2,4.")
+                    if several
+                    else N_("Total number of processes, normally one per GPU.")
+                ),
+            ),
+            click.option("--processes-per-node", metavar="N", type=positive, help=_("Processes per node.")),
+            click.option("--threads", metavar="N", type=positive, help=_("Threads per process.")),
+            click.option("--walltime", type=Walltime(), help=_("Time limit: 00:30:00, 90m, 2h.")),
+            click.option(
+                "--launcher", metavar="NAME", help=_("torchrun, mpirun, srun, local, horovodrun or horovodrun-mpi.")
+            ),
+            click.option(
+                "--binding",
+                metavar="none|numa|cores",
+                help=_(
+                    "Cores of a rank: those of its GPU's memory node (numa), some of its own (cores), or all (none)."
+                ),
+            ),
+            click.option(
+                "--no-project",
+                is_flag=True,
+                help=_("Run a recipe without the cluster, queue, group and time limit of the project in this folder."),
+            ),
+            click.option(
+                "-p", "--parameter", type=Assignment(), multiple=True, help=_("Set a parameter; may be repeated.")
+            ),
         ]
-    ):  # fmt: skip
+    ):
         collect = option(collect)
     return collect  # type: ignore[return-value]
 
 
 def option_force(function: Function) -> Function:
     """Add --force: submit a program even if its text contains errors."""
-    return click.option("--force", is_flag=True, help=message("help.option_force"))(function)
+    return click.option("--force", is_flag=True, help=_("Submit although the text of the program has errors."))(
+        function
+    )
 
 
 def option_trust(function: Function) -> Function:
@@ -190,7 +218,9 @@ def option_trust(function: Function) -> Function:
     def collect(*arguments: Any, trust: bool, **keywords: Any) -> Any:
         return function(*arguments, foreign="take" if trust else "refuse", **keywords)
 
-    return click.option("--trust", is_flag=True, help=message("trust.option"))(collect)  # type: ignore[return-value]
+    return click.option("--trust", is_flag=True, help=_("Use commands, environments and templates of other accounts."))(
+        collect
+    )  # type: ignore[return-value]
 
 
 def typed(names: Collection[str]) -> list[str]:

@@ -9,7 +9,7 @@ from hackathon.cli.lazy_groups import command_of
 from hackathon.cli.options import named
 from hackathon.config import plug_ins
 from hackathon.text.errors import FAILED, RequestError
-from hackathon.text.messages import message
+from hackathon.text.messages import N_, _, ngettext
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,11 +17,19 @@ if TYPE_CHECKING:
     from hackathon.config.plug_ins import PlugIn
 
 
-_STATE_TEXTS = {"good": "plug_ins.good", "bad": "plug_ins.bad", "unused": "plug_ins.unused"}
+_STATE_TEXTS = {"good": N_("usable"), "bad": N_("broken"), "unused": N_("not used")}
 
 
-@named("plugins", help=message("help.plugins_help"))
-@click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
+@named(
+    "plugins",
+    help=_(
+        "List the commands, recipes, clusters, rules, templates, and schedulers that installed packages add, "
+        "and say which cannot be used and why. The exit code is 1 if there are any.\n"
+        "\n"
+        "  hackathon plugins"
+    ),
+)
+@click.option("--json", "as_json", is_flag=True, help=_("Print JSON."))
 def command(as_json: bool) -> int:
     from hackathon.cli.show import echo_table, printable
 
@@ -35,19 +43,27 @@ def command(as_json: bool) -> int:
         ]
         echo_json({"schema_version": 1, "plugins": rows})
     elif not packages:
-        click.echo(message("plug_ins.none"))
+        click.echo(_("No installed package adds anything to the toolkit."))
     else:
         echo_table(
-            [message("plug_ins.kind"), message("cli.name"), message("plug_ins.package"), message("plug_ins.state")],
+            [_("kind"), _("name"), _("package"), _("state")],
             [
-                [plug_in.kind, plug_in.name, plug_in.package, message(_STATE_TEXTS[state])]
-                for plug_in, (state, _) in states.items()
+                [plug_in.kind, plug_in.name, plug_in.package, _(_STATE_TEXTS[state])]
+                for plug_in, (state, __) in states.items()
             ],
         )
         for problem in dict.fromkeys(problem for _, problem in states.values() if problem):
             click.echo(printable(problem), err=True)
         if bad:
-            click.echo(message("plug_ins.some_bad", count=len(bad)), err=True)
+            click.echo(
+                ngettext(
+                    "{count} entry point cannot be used.",
+                    "{count} entry points cannot be used.",
+                    len(bad),
+                    count=len(bad),
+                ),
+                err=True,
+            )
     return FAILED if bad else 0
 
 
@@ -58,7 +74,9 @@ def _state(plug_in: "PlugIn") -> tuple[str, str | None]:
     try:
         if _is_hidden(plug_in):
             values = {"name": plug_in.name, "group": f"hackathon.{plug_in.kind}", "package": plug_in.package}
-            return "unused", message("plug_ins.hidden", **values)
+            return "unused", _(
+                "{name} ({group}) of the package {package} is not used: the toolkit has its own.", **values
+            )
         if plug_in.kind != "rules":
             plug_ins.find(plug_in.kind, plug_in.name)
         _CHECKS[plug_in.kind](plug_in)

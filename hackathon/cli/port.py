@@ -7,49 +7,87 @@ import click
 
 from hackathon.cli.json_output import echo_json
 from hackathon.cli.options import named
-from hackathon.text.messages import message
+from hackathon.text.messages import N_, _, ngettext
 
 if TYPE_CHECKING:
     from hackathon.programs.port.libraries import Target
     from hackathon.programs.port.port import Ported
 
-_TITLES = {"done": "port.title_done", "note": "port.title_note", "question": "port.title_question"}
+_TITLES = {
+    "done": N_("Changes:"),
+    "note": N_("Good to know:"),
+    "question": N_("Questions (a comment stands at each place):"),
+}
 _HOW_TO_RUN = {
-    "torchrun": "port.how_to_run",
-    "mpirun": "port.how_to_run_mpirun",
-    "horovodrun": "port.how_to_run_horovod",
+    "torchrun": N_("To try it with two processes: torchrun --standalone --nproc-per-node 2 {target!q}"),
+    "mpirun": N_("To try it with two processes: mpirun -np 2 python {target!q}"),
+    "horovodrun": N_("To try it with two processes: horovodrun -np 2 python {target!q}"),
 }
 
 
-@named("port", help=message("help.port_help"))
+@named(
+    "port",
+    help=_(
+        "Show the changes that turn a training program for one GPU into a distributed one. PyTorch becomes "
+        "DistributedDataParallel: process group, device of each process, DistributedSampler and set_epoch, "
+        "saving and printing on rank 0, no_sync. Chainer becomes ChainerMN. Keras becomes Horovod, or "
+        "MultiWorkerMirroredStrategy with `--to multiworker`. In programs of Lightning, the Hugging Face "
+        "Trainer and Accelerate, which distribute by themselves, only what is left is changed; if nothing is, "
+        "the command says so. Only what is sure is changed; the rest becomes a comment with a question. The "
+        "program is read, never run; `-` is standard input. Exit code 1: questions are left; 2: the program "
+        "could not be read. Needs the package libcst.\n"
+        "\n"
+        "  hackathon port train.py\n"
+        "  hackathon port train.py --write           creates train.ported.py\n"
+        "  hackathon port train.py --write -o ddp.py\n"
+        "  hackathon port keras.py --to multiworker\n"
+        "  hackathon port train.py --json"
+    ),
+)
 @click.argument("file", required=False, metavar="[FILE]", type=click.Path(path_type=Path, allow_dash=True))
-@click.option("--write", "write_it", is_flag=True, help=message("help.option_port_write"))
 @click.option(
-    "-o", "--output", metavar="FILE", type=click.Path(path_type=Path), help=message("help.option_port_output")
+    "--write",
+    "write_it",
+    is_flag=True,
+    help=_("Create NAME.ported.py, or the file of -o. No file is ever overwritten."),
 )
 @click.option(
-    "--to", "target", type=click.Choice(["horovod", "multiworker"]), help=message("help.option_port_to"),
-)  # fmt: skip
-@click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
+    "-o", "--output", metavar="FILE", type=click.Path(path_type=Path), help=_("The file that --write creates.")
+)
+@click.option(
+    "--to",
+    "target",
+    type=click.Choice(["horovod", "multiworker"]),
+    help=_("What a Keras program becomes: Horovod (default), or TensorFlow's MultiWorkerMirroredStrategy."),
+)
+@click.option("--json", "as_json", is_flag=True, help=_("Print JSON."))
 def command(file: Path | None, write_it: bool, output: Path | None, target: "Target | None", as_json: bool) -> None:
     from importlib.util import find_spec
 
     from hackathon.text.errors import RequestError
 
     if find_spec("libcst") is None:
-        raise RequestError("port.needs_libcst")
+        raise RequestError(
+            "port.needs_libcst",
+            "hackathon port needs the package libcst, which is not installed",
+            hint="pip install libcst (or, in a clone of the toolkit: pip install '.[port]'). Without a network: on "
+            "a machine with one, pip download libcst -d wheelhouse; copy the folder; pip install --no-index "
+            "--find-links wheelhouse libcst",
+        )
     if output is not None and not write_it:
-        raise RequestError("port.output_needs_write")
+        raise RequestError("port.output_needs_write", "-o names the file that --write creates: give both")
     path = file if file is not None else _only_program()
     if write_it and output is None and str(path) == "-":
-        raise RequestError("port.write_needs_name")
+        raise RequestError("port.write_needs_name", "the program came from standard input: name the new file with -o")
 
     from hackathon.programs.port.port import port, write
     from hackathon.programs.port.source import read_program
 
     ported = port(read_program(path), target or "horovod")
     if target is not None and ported.framework not in ("keras", "tensorflow", "horovod"):
-        raise RequestError("port.for_keras")
+        raise RequestError(
+            "port.for_keras", "--to chooses what a Keras program becomes; this program does not use Keras"
+        )
     changed = ported.after != ported.before
     written = write(ported, output) if write_it and changed else None
     if as_json:
@@ -70,8 +108,17 @@ def _only_program() -> Path:
     if len(programs) == 1:
         return programs[0]
     names = printable(", ".join(program.name for program in programs[:5]))
-    reason = message("port.several", names=names) if programs else message("port.none_here")
-    raise RequestError("port.no_file", reason=reason)
+    reason = (
+        _("several Python programs in this folder: {names}", names=names)
+        if programs
+        else _("no Python program in this folder")
+    )
+    raise RequestError(
+        "port.no_file",
+        "no program given, and none is known here: {reason}",
+        hint="hackathon port train.py",
+        reason=reason,
+    )
 
 
 def _show(ported: "Ported", path: Path, written: Path | None, write_it: bool) -> None:
@@ -82,7 +129,7 @@ def _show(ported: "Ported", path: Path, written: Path | None, write_it: bool) ->
     if ported.status == "distributed":
         framework = next(finding.message for finding in ported.findings)
         click.echo(f"{ported.name}: {framework}", err=True)
-        click.echo(message("port.not_written"), err=True)
+        click.echo(_("no file was created: there is nothing to change"), err=True)
         return
     for line in ported.diff().split("\n")[:-1]:
         color = "green" if line.startswith("+") else "red" if line.startswith("-") else None
@@ -90,26 +137,40 @@ def _show(ported: "Ported", path: Path, written: Path | None, write_it: bool) ->
     for kind in ("done", "note", "question"):
         rows = [finding for finding in ported.findings if finding.kind == kind]
         if rows:
-            title = "port.title_unknown" if ported.status == "unknown" else _TITLES[kind]
-            click.echo(message(title), err=True)
+            title = N_("Not changed:") if ported.status == "unknown" else _TITLES[kind]
+            click.echo(_(title), err=True)
         for finding in rows:
-            row = "port.row" if finding.line else "port.row_whole"
-            click.echo(message(row, line=finding.line, text=finding.message), err=True)
+            row = N_("  line {line}: {text}") if finding.line else N_("  {text}")
+            click.echo(_(row, line=finding.line, text=finding.message), err=True)
     questions = sum(finding.kind == "question" for finding in ported.findings)
     if ported.status == "ported" and ported.sure and ported.after == ported.before:
-        click.echo(message("port.needs_no_change", path=ported.name), err=True)
+        click.echo(_("{path}: nothing needs to be changed", path=ported.name), err=True)
     elif ported.status == "ported":
-        click.echo(message("port.asks", count=questions) if questions else message("port.ready"), err=True)
+        click.echo(
+            ngettext(
+                "{count} question is left. Answer it before you trust a result.",
+                "{count} questions are left. Answer them before you trust a result.",
+                questions,
+                count=questions,
+            )
+            if questions
+            else _("Ready: nothing is left to ask."),
+            err=True,
+        )
     target = written or ported_name(ported.name)
     if written is not None:
-        click.echo(message("port.written", path=written), err=True)
+        click.echo(_("created {path}", path=written), err=True)
         command = _in_project(path, written)
-        text = message("port.set_command", command=command) if command else ""
-        click.echo(text or message(_HOW_TO_RUN[ported.launcher], target=target), err=True)
+        text = (
+            _("To run it: set `command: {command}` in project.yaml, then: hackathon try", command=command)
+            if command
+            else ""
+        )
+        click.echo(text or _(_HOW_TO_RUN[ported.launcher], target=target), err=True)
     elif write_it:
-        click.echo(message("port.not_written"), err=True)
+        click.echo(_("no file was created: there is nothing to change"), err=True)
     elif ported.after != ported.before and str(path) != "-":
-        click.echo(message("port.how_to_write", target=target, path=ported.name), err=True)
+        click.echo(_("To create {target}: hackathon port {path!q} --write", target=target, path=ported.name), err=True)
 
 
 def _in_project(path: Path, written: Path) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hackathon.text.errors import RequestError
-from hackathon.text.messages import message
+from hackathon.text.messages import _, ngettext
 
 if TYPE_CHECKING:
     from hackathon.jobs.request import Request
@@ -69,9 +69,22 @@ def refuse_errors(sources: "Sources", request: "Request", *, force: bool = False
     if errors:
         show_reports(reports, err=True)
     elif warnings:
-        click.echo(message("training.has_warnings", warnings=warnings), err=True)
+        click.echo(
+            ngettext(
+                "program: {warnings} warning; `hackathon check` shows it",
+                "program: {warnings} warnings; `hackathon check` shows them",
+                warnings,
+                warnings=warnings,
+            ),
+            err=True,
+        )
     if errors and not force:
-        raise RequestError("training.refused", errors=errors)
+        raise RequestError(
+            "training.refused",
+            "not submitted: the program has {errors} {errors:error|errors}",
+            hint="Correct what is listed above, or submit all the same with --force.",
+            errors=errors,
+        )
 
 
 def show_reports(reports: Reports, *, err: bool = False) -> None:
@@ -85,14 +98,21 @@ def show_reports(reports: Reports, *, err: bool = False) -> None:
         counts = report.counts
         errors, warnings = errors + counts["errors"], warnings + counts["warnings"]
         for finding in report.findings:
-            severity = click.style(message(SEVERITY_TEXTS[finding.severity]), fg=COLORS[finding.severity])
+            severity = click.style(_(SEVERITY_TEXTS[finding.severity]), fg=COLORS[finding.severity])
             click.echo(
                 f"{printable(report.path)}:{finding.line}: {severity}: {finding.message} [{finding.rule}]", err=err
             )
             for line in unified(report.path, lines, finding.edits)[2:] if finding.edits else ():
                 click.echo(f"    {printable(line)}", err=err)
     if reports:
-        click.echo(message("training.summary", errors=errors, warnings=warnings), err=err)
+        click.echo(
+            _(
+                "program: {errors} {errors:error|errors}, {warnings} {warnings:warning|warnings}",
+                errors=errors,
+                warnings=warnings,
+            ),
+            err=err,
+        )
 
 
 def as_json(reports: Reports) -> list[dict[str, object]]:

@@ -7,43 +7,57 @@ import click
 
 from hackathon.cli.options import named, runs_folder
 from hackathon.text.errors import RequestError
-from hackathon.text.messages import message
+from hackathon.text.messages import N_, NP_, _, ngettext, pgettext
 
 if TYPE_CHECKING:
     from hackathon.index.catalog import Catalog
     from hackathon.web.site.publish import Published
 
 _KIND_TEXTS = {
-    "secret": "site.kind_secret",
-    "e-mail": "site.kind_e_mail",
-    "address": "site.kind_address",
-    "path": "site.kind_path",
-    "host": "site.kind_host",
-    "group": "site.kind_group",
-    "user": "site.kind_user",
-    "team": "site.kind_team",
-    "random": "site.kind_random",
+    "secret": N_("secrets"),
+    "e-mail": N_("e-mail addresses"),
+    "address": N_("network addresses"),
+    "path": N_("paths"),
+    "host": N_("hosts"),
+    "group": N_("groups"),
+    "user": NP_("site", "people"),
+    "team": NP_("site", "teams"),
+    "random": N_("looks like a key"),
 }
 
 SHOWN = 20
 """The most findings that `--check` lists."""
 
 
-@named("publish", help=message("help.publish_help"))
+@named(
+    "publish",
+    help=_(
+        "Write the static site of the event that contains this folder: teams, studies, scaling results, runs, "
+        "downloads. Outside an event, or with names: pages of this project's studies. The pages can be opened "
+        "as files and load nothing from other hosts. Names of people, hosts, paths, and secrets are removed; "
+        "hackathon.yaml defines what may be shown. The old site stays until the new one is complete.\n"
+        "\n"
+        "  hackathon publish --check            what would be published, what was removed\n"
+        "  hackathon publish --to site\n"
+        "  hackathon publish k3x9 --to pages    one study"
+    ),
+)
 @click.argument("names", nargs=-1, metavar="[STUDY]...")
 @click.option("--to", "directory", metavar="DIR", type=click.Path(file_okay=False, path_type=Path),
-              help=message("help.option_to"))  # fmt: skip
-@click.option("--check", is_flag=True, help=message("help.option_check_site"))
-@click.option("--title", default="", metavar="TEXT", help=message("help.option_title"))
-@click.option("--doubtful", is_flag=True, help=message("help.option_doubtful"))
-@click.option("--no-ask", is_flag=True, help=message("help.option_no_ask"))
+              help=_("Output folder."))  # fmt: skip
+@click.option("--check", is_flag=True, help=_("Write nothing; show what would be published and what was removed."))
+@click.option("--title", default="", metavar="TEXT", help=pgettext("help", "Title of the pages."))
+@click.option("--doubtful", is_flag=True, help=_("Also publish results that are not believable, with a mark."))
+@click.option("--no-ask", is_flag=True, help=_("Do not query the scheduler."))
 def command(
     names: tuple[str, ...], directory: Path | None, check: bool, title: str, doubtful: bool, no_ask: bool
 ) -> None:
     import gc
 
     if directory is None and not check:
-        raise RequestError("site.no_folder")
+        raise RequestError(
+            "site.no_folder", "no output folder given: --to DIR", hint="`--check` alone shows what would be published"
+        )
     gc.enable()  # thousands of pages create garbage
     source, title, studies = _source(names, title, ask=not no_ask)
     if not doubtful:
@@ -57,9 +71,23 @@ def command(
     _keep_apart(directory, source)
     published = publish(source, directory, title=title, studies=studies)
     for problem in [*source.problems, *published.warnings]:
-        click.echo(f"{message('cli.warning')}: {problem}", err=True)
-    click.echo(message("cli.published", count=len(published.pages), folder=directory, file=directory / "index.html"))
-    click.echo(message("site.made", made=len(published.made), count=len(published.files), size=_size(published)))
+        click.echo(f"{_('warning')}: {problem}", err=True)
+    click.echo(
+        _(
+            "{count} pages written to {folder}; open {file}",
+            count=len(published.pages),
+            folder=directory,
+            file=directory / "index.html",
+        )
+    )
+    click.echo(
+        _(
+            "{count} files, {size}; {made} of them new or changed",
+            made=len(published.made),
+            count=len(published.files),
+            size=_size(published),
+        )
+    )
     _tell_copy(directory)
 
 
@@ -82,7 +110,12 @@ def _source(names: tuple[str, ...], title: str, *, ask: bool) -> "tuple[Catalog,
     else:
         studies = find_studies(project)
     if not studies:
-        raise RequestError("cli.no_study", folder=project)
+        raise RequestError(
+            "cli.no_study",
+            "there is no study in {folder}",
+            hint="`hackathon scale --processes 1,2` creates one",
+            folder=project,
+        )
     source = gather(None, None, [project], ask=ask)
     # the event's rules for publication also apply to a single study
     source = replace(source, event=event, event_folder=folder)
@@ -99,7 +132,21 @@ def _believable(source: "Catalog") -> "Catalog":
     if not withheld:
         return catalog
     runs = ", ".join([run.id for run in withheld[:SHOWN]] + (["…"] if len(withheld) > SHOWN else []))
-    return replace(catalog, problems=[*catalog.problems, message("doubts.withheld", count=len(withheld), runs=runs)])
+    return replace(
+        catalog,
+        problems=[
+            *catalog.problems,
+            ngettext(
+                "{count} result is not published, because it is not believable: {runs}; --doubtful publishes "
+                "it, marked",
+                "{count} results are not published, because they are not believable: {runs}; --doubtful "
+                "publishes them, marked",
+                len(withheld),
+                count=len(withheld),
+                runs=runs,
+            ),
+        ],
+    )
 
 
 def _unreadable(source: "Catalog") -> list[str]:
@@ -108,9 +155,20 @@ def _unreadable(source: "Catalog") -> list[str]:
 
     if source.event is None or source.event_folder is None or not source.event.publish.surveys:
         return []
-    remarks = [message("report.remark_unreadable", survey=name) for name in unreadable(source.event_folder)]
+    remarks = [
+        _("survey {survey} is not in the report: only the account that collects its answers can read it", survey=name)
+        for name in unreadable(source.event_folder)
+    ]
     apart = too_like(source.event_folder)
-    return remarks + [message("report.remark_too_like", survey=name, other=other) for name, other in apart.items()]
+    return remarks + [
+        _(
+            "survey {survey} is left out: nearly all of its answers are also in survey {other}, so the difference "
+            "of the two summaries would reveal single answers",
+            survey=name,
+            other=other,
+        )
+        for name, other in apart.items()
+    ]
 
 
 def _keep_apart(directory: Path, source: "Catalog") -> None:
@@ -118,7 +176,12 @@ def _keep_apart(directory: Path, source: "Catalog") -> None:
     target = directory.resolve()
     folders = [*(project.path for project in source.projects), *filter(None, [source.event_folder])]
     if any(Path(folder).resolve().is_relative_to(target) for folder in folders):
-        raise RequestError("site.holds_runs", path=directory)
+        raise RequestError(
+            "site.holds_runs",
+            "{path} contains the event or its runs; anyone who copies the site would copy them too",
+            hint="choose a separate folder: --to site",
+            path=directory,
+        )
 
 
 def _title(project: Path) -> str:
@@ -148,7 +211,7 @@ def _tell_copy(directory: Path) -> None:
 
     path = str(directory.absolute())
     own = shlex.quote(directory.absolute().name)
-    click.echo(message("site.take_home"))
+    click.echo(_("To copy it, run on your own computer:"))
     click.echo(f"  rsync -az {remote(f'{path}/')} {own}/")
     click.echo(f"  scp -r {remote(path)} {own}")
 
@@ -161,24 +224,31 @@ def _check(source: "Catalog", title: str, studies: list[str] | None) -> None:
 
     with rehearsal(source, title=title, studies=studies) as published:
         for problem in [*source.problems, *published.warnings]:
-            click.echo(f"{message('cli.warning')}: {problem}", err=True)
+            click.echo(f"{_('warning')}: {problem}", err=True)
         counts = dict(published.mask.counts)
         examples = {kind: list(values) for kind, values in published.mask.examples.items()}
         suspicions = residues(published.folder, list(published.files), published.mask)
         _list_files(published)
-    click.echo(message("site.masked"))
+    click.echo(_("Removed (the original values are shown only here):"))
     for kind, count in sorted(counts.items()):
         excerpt = ", ".join(printable(example) for example in examples.get(kind, ())[:3])
-        click.echo(f"  {message(_KIND_TEXTS[kind]):<24} {count:>7}  {excerpt}")
+        click.echo(f"  {_(_KIND_TEXTS[kind]):<24} {count:>7}  {excerpt}")
     if not counts:
-        click.echo(f"  {message('site.nothing')}")
+        click.echo(f"  {_('nothing')}")
     if suspicions:
-        click.echo(message("site.suspicious", count=len(suspicions)))
+        click.echo(
+            ngettext(
+                "{count} place may still contain private data:",
+                "{count} places may still contain private data:",
+                len(suspicions),
+                count=len(suspicions),
+            )
+        )
         for residue in suspicions[:SHOWN]:
-            kind = message(_KIND_TEXTS[residue.kind])
+            kind = _(_KIND_TEXTS[residue.kind])
             click.echo(f"  {printable(residue.file)}: {kind}: {printable(residue.sample)}")
         raise click.exceptions.Exit(1)
-    click.echo(message("site.clean"))
+    click.echo(_("Nothing in it looks like private data."))
 
 
 def _list_files(published: "Published") -> None:
@@ -187,7 +257,7 @@ def _list_files(published: "Published") -> None:
     site = published.site
     assert site is not None
     sizes = published.files
-    click.echo(message("site.would_go_out", count=len(sizes), size=_size(published)))
+    click.echo(_("Would be published: {count} files, {size}", count=len(sizes), size=_size(published)))
     by_kind: dict[str, tuple[int, int]] = {}
     for name, size in sizes.items():
         kind = "crate" if name.endswith(".zip") else Path(name).suffix.removeprefix(".")
@@ -200,11 +270,15 @@ def _list_files(published: "Published") -> None:
         pages = [page for page in part.pages if f"{page.name}.html" in sizes]
         runs = sum(page.kind == "run" for page in pages)
         click.echo(
-            message(
-                "site.of_team", team=printable(published.mask.text(part.team.name)), pages=len(pages),
-                studies=len(part.studies), runs=runs, crates=len(names),
+            _(
+                "  {team}: pages {pages}, studies {studies}, runs with a page {runs}, RO-Crates {crates}",
+                team=printable(published.mask.text(part.team.name)),
+                pages=len(pages),
+                studies=len(part.studies),
+                runs=runs,
+                crates=len(names),
             )
-        )  # fmt: skip
+        )
 
 
 def _size(published: "Published") -> str:

@@ -6,12 +6,15 @@ import click
 
 from hackathon.cli.json_output import echo_json
 from hackathon.cli.options import named
-from hackathon.text.messages import localized, message
+from hackathon.text.messages import _, localized
 
 
-@named("recipes", help=message("help.recipes_help"))
+@named(
+    "recipes",
+    help=_("List the recipes, or show one with its parameters.\n\n  hackathon recipes\n  hackathon recipes torch-ddp"),
+)
 @click.argument("name", required=False)
-@click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
+@click.option("--json", "as_json", is_flag=True, help=_("Print JSON."))
 def command(name: str | None, as_json: bool) -> None:
     from hackathon.cli.show import echo_table
     from hackathon.config import load
@@ -21,7 +24,7 @@ def command(name: str | None, as_json: bool) -> None:
     folders = folders_that_count(Path.cwd())
     if name is None:
         entries, problems = load.list_recipes(folders)
-        files, _ = load.recipe_files(folders)
+        files, __ = load.recipe_files(folders)
         origins = {recipe.name: load.origin_of(files[recipe.name], folders) for recipe in entries}
         if as_json:
             rows = [
@@ -36,8 +39,8 @@ def command(name: str | None, as_json: bool) -> None:
             echo_json({"recipes": rows, "problems": [str(problem) for problem in problems]}, indent=None)
             return
         echo_table(
-            [message("cli.name"), message("cli.framework"), message("cli.launchers"), message("cli.from"),
-             message("cli.title")],
+            [_("name"), _("framework"), _("launchers"), _("from"),
+             _("title")],
             [
                 [recipe.name, recipe.framework, " ".join(recipe.launchers), origin_text(origins[recipe.name]),
                  localized(recipe.title)]
@@ -55,12 +58,19 @@ def command(name: str | None, as_json: bool) -> None:
         echo_json({**asdict(recipe), "folder": str(folder), "from": origin})
         return
     click.echo(f"{recipe.name}: {localized(recipe.title, recipe.name)}")
-    click.echo(message("cli.recipe_where", folder=folder, launchers=", ".join(recipe.launchers), metric=recipe.metric))
+    click.echo(
+        _(
+            "in {folder}; runs under {launchers}; scaling is measured by {metric}",
+            folder=folder,
+            launchers=", ".join(recipe.launchers),
+            metric=recipe.metric,
+        )
+    )
     if package := load.package_of(folder / load.RECIPE_FILE, folders):
-        click.echo(message("cli.of_package", package=package))
+        click.echo(_("From the package {package}", package=package))
     click.echo()
     echo_table(
-        [message("cli.parameter"), message("cli.type"), message("cli.default"), ""],
+        [_("parameter"), _("type"), _("default"), ""],
         [
             [
                 parameter_name,

@@ -7,7 +7,7 @@ import click
 from hackathon.cli.json_output import echo_json
 from hackathon.cli.options import job_options, named, option_trust, shown_only
 from hackathon.jobs.options import Options
-from hackathon.text.messages import message
+from hackathon.text.messages import _
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,18 +16,45 @@ if TYPE_CHECKING:
     from hackathon.jobs.plan import PlannedJob
 
 
-@named("render", help=message("help.render_help"))
+@named(
+    "render",
+    help=_(
+        "Print the job script, byte for byte as `submit` hands it to the scheduler. To submit it by hand, "
+        "write a folder with --to: the script needs the files beside it.\n"
+        "\n"
+        "  hackathon render\n"
+        "  hackathon render torch-ddp --cluster reedbush-h --queue h-debug --nodes 2 --group pz0425\n"
+        "  hackathon render --explain          where each value comes from\n"
+        "  hackathon render --all              the script and the files beside it that it needs\n"
+        "  hackathon render --to DIR           a folder to submit from by hand, as often as you like\n"
+        "  hackathon render --essence          the few lines that start the program, and nothing else"
+    ),
+)
 @click.argument("target", required=False, metavar="[RECIPE|FOLDER]")
 @job_options
-@click.option("--in-place", is_flag=True, default=None, help=message("help.option_in_place"))
-@click.option("--explain", is_flag=True, help=message("help.option_explain"))
-@click.option("--all", "all_files", is_flag=True, help=message("help.option_all_files"))
-@click.option("--rank", is_flag=True, help=message("help.option_rank_script"))
-@click.option("--files", is_flag=True, help=message("help.option_files"))
-@click.option("--to", "folder", metavar="DIR", type=click.Path(), help=message("help.option_render_to"))
-@click.option("--essence", is_flag=True, help=message("help.option_essence"))
+@click.option(
+    "--in-place", is_flag=True, default=None, help=_("Run in the project folder itself instead of a snapshot.")
+)
+@click.option("--explain", is_flag=True, help=_("Show each value with its origin."))
+@click.option(
+    "--all", "all_files", is_flag=True, help=_("Print all files that the job needs: job.sh, hackathon.sh, rank.sh.")
+)
+@click.option("--rank", is_flag=True, help=_("Print rank.sh, which runs on each rank."))
+@click.option(
+    "--files",
+    is_flag=True,
+    help=_("Print the files that the scheduler reads beside the script (Kubernetes: job.yaml)."),
+)
+@click.option(
+    "--to",
+    "folder",
+    metavar="DIR",
+    type=click.Path(),
+    help=_("Write a folder to submit from by hand: DIR, new or empty."),
+)
+@click.option("--essence", is_flag=True, help=_("Print a short script that needs no other files and records nothing."))
 @option_trust
-@click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
+@click.option("--json", "as_json", is_flag=True, help=_("Print JSON."))
 def command(
     target: str | None,
     options: Options,
@@ -83,7 +110,7 @@ def command(
         from hackathon.cli.show import echo_table, explained
 
         echo_table(
-            [message("cli.column_value"), "", message("cli.column_origin")],
+            [_("setting"), "", _("origin")],
             explained(request, sources.cluster.unverified),
         )
     elif files:
@@ -91,7 +118,11 @@ def command(
         if not texts:
             from hackathon.text.errors import RequestError
 
-            raise RequestError("cli.render_no_files", scheduler=request.scheduler)
+            raise RequestError(
+                "cli.render_no_files",
+                "The scheduler {scheduler} reads nothing but the job script.",
+                scheduler=request.scheduler,
+            )
         for text in texts.values():
             click.echo(text, nl=False)
     else:
@@ -105,7 +136,7 @@ def _require_one(options: "Mapping[str, bool]") -> None:
     if len(names) > 1:
         from hackathon.text.errors import RequestError
 
-        raise RequestError("cli.render_one_of", options=", ".join(names))
+        raise RequestError("cli.render_one_of", "{options} cannot be combined", options=", ".join(names))
 
 
 def _write(job: "PlannedJob", folder: str, *, as_json: bool) -> None:
@@ -119,21 +150,32 @@ def _write(job: "PlannedJob", folder: str, *, as_json: bool) -> None:
 
     request, sources = job.request, job.sources
     if names := dialect_of(sources.cluster).file_names:
-        raise RequestError("jobs.essence_files", scheduler=request.scheduler, names=", ".join(names))
+        raise RequestError(
+            "jobs.essence_files",
+            "{scheduler} starts jobs from {names}, so a script alone is not enough; use `hackathon submit`",
+            scheduler=request.scheduler,
+            names=", ".join(names),
+        )
     project = sources.runs.parent
     script = render(request, sources.cluster, sources.template_folders, handed_on=project)
     warnings = hand_on(request, script, Path(folder), runs_folder=sources.runs)
-    _, options = render_header(request, sources.cluster, sources.template_folders)
+    __, options = render_header(request, sources.cluster, sources.template_folders)
     if as_json:
         answer = {"schema_version": 1, "folder": str(Path(folder).absolute()), "command_options": options}
         echo_json(answer, indent=None)
     else:
-        click.echo(message("cli.rendered_to", folder=folder))
+        click.echo(
+            _(
+                "created {folder}; to submit from it: cd {folder!q}, then give job.sh to your scheduler's "
+                "command or to bash",
+                folder=folder,
+            )
+        )
         if options:
-            click.echo(message("cli.render_command_options", options=" ".join(options)))
-        click.echo(message("cli.rendered_adopt", folder=folder))
+            click.echo(_("the command of the submission also needs: {options}", options=" ".join(options)))
+        click.echo(_("afterwards, in your project: hackathon adopt {folder!q}", folder=folder))
     for text in warnings:
-        click.echo(f"{message('cli.warning')}: {text}", err=True)
+        click.echo(f"{_('warning')}: {text}", err=True)
 
 
 def _files(job: "PlannedJob") -> "Mapping[str, str]":
@@ -147,4 +189,11 @@ def _point_to_files(job: "PlannedJob") -> None:
     from hackathon.schedulers.profiles import dialect_of
 
     if names := dialect_of(job.sources.cluster).file_names:
-        click.echo(message("cli.render_files", names=", ".join(names)), err=True)
+        click.echo(
+            _(
+                "The scheduler reads {names} beside this script: `hackathon render --files` with the same "
+                "options prints it.",
+                names=", ".join(names),
+            ),
+            err=True,
+        )

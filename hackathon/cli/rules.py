@@ -10,21 +10,37 @@ from hackathon.cli.add_rule import add
 from hackathon.cli.json_output import echo_json
 from hackathon.cli.options import LocalizedGroup, named
 from hackathon.text.errors import RequestError
-from hackathon.text.messages import localized, message
+from hackathon.text.messages import N_, NP_, _, localized
 
 if TYPE_CHECKING:
     from hackathon.config.problems import Problem
     from hackathon.config.rule import Pattern, Rule
 
 
-@named("rules", help=message("help.rules_help"), cls=LocalizedGroup)
+@named(
+    "rules",
+    help=_(
+        "Rules by which `hackathon diagnose` recognises failures: shipped rules, and files in templates/rules "
+        "of the project or the event, or in ~/.config/hackathon/rules. A rule there replaces a shipped one "
+        "with the same id.\n"
+        "\n"
+        "  hackathon rules list --part nccl\n"
+        "  hackathon rules show gpu-out-of-memory\n"
+        "  hackathon rules check templates/rules/ours.yaml"
+    ),
+    cls=LocalizedGroup,
+)
 def command() -> None:
     pass
 
 
-@named("list", help=message("help.rules_list_help"), short=message("help.rules_list_short"))
-@click.option("--part", metavar="NAME", help=message("help.option_rules_part"))
-@click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
+@named(
+    "list",
+    help=_("List the rules, by part.\n\n  hackathon rules list\n  hackathon rules list --part mpi"),
+    short=_("List the rules."),
+)
+@click.option("--part", metavar="NAME", help=_("Only this part: gpu, nccl, mpi, …."))
+@click.option("--json", "as_json", is_flag=True, help=_("Print JSON."))
 def list_rules(part: str | None, as_json: bool) -> None:
     import re
     from typing import get_args
@@ -36,7 +52,7 @@ def list_rules(part: str | None, as_json: bool) -> None:
 
     parts: tuple[str, ...] = get_args(Part)
     if part is not None and part not in parts:
-        raise click.UsageError(message("rules.no_part", name=part, known=", ".join(parts)))
+        raise click.UsageError(_("there is no part {name}; known: {known}", name=part, known=", ".join(parts)))
     folders = _folders()
     available, problems = find_rules(folders)
     origins = {path: origin_of(path, folders) for path in dict.fromkeys(path for _, path in available)}
@@ -57,8 +73,8 @@ def list_rules(part: str | None, as_json: bool) -> None:
         )  # fmt: skip
         return
     echo_table(
-        [message("rules.id"), message("rules.part"), message("rules.level"), message("cli.from"),
-         message("rules.title")],
+        [_("id"), _("part"), _("level"), _("from"),
+         _("title")],
         [
             [rule.id, rule.part, rule.level, origin_text(origin), re.sub(r"\{\w+\}", "…", localized(rule.title))]
             for rule, origin in rules
@@ -67,9 +83,13 @@ def list_rules(part: str | None, as_json: bool) -> None:
     _complain(problems)
 
 
-@named("show", help=message("help.rules_show_help"), short=message("help.rules_show_short"))
+@named(
+    "show",
+    help=_("Show all fields of a rule, and the file that defines it.\n\n  hackathon rules show gpu-out-of-memory"),
+    short=_("Show a rule and where it is defined."),
+)
 @click.argument("name", metavar="ID")
-@click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
+@click.option("--json", "as_json", is_flag=True, help=_("Print JSON."))
 def show(name: str, as_json: bool) -> None:
     from hackathon.cli.show import printable
     from hackathon.config.load import find_rules, package_of
@@ -83,8 +103,12 @@ def show(name: str, as_json: bool) -> None:
         _complain(problems)
         near = nearest(name, by_id)
         if near:
-            raise RequestError("rules.no_rule_near", name=shown(name), near=near)
-        raise RequestError("rules.no_rule", name=shown(name))
+            raise RequestError(
+                "rules.no_rule_near", "there is no rule {name}; did you mean `{near}`?", name=shown(name), near=near
+            )
+        raise RequestError(
+            "rules.no_rule", "there is no rule {name}", hint="list them with `hackathon rules list`", name=shown(name)
+        )
     rule, path = by_id[name]
     position = f"{path}:{where_of(path, name)}"
     package = package_of(path, folders)
@@ -98,12 +122,22 @@ def show(name: str, as_json: bool) -> None:
     for key, lines in _described(rule, f"{position} ({package})" if package else position):
         if lines:
             click.echo()
-            click.echo(click.style(message(key), bold=True))
+            click.echo(click.style(_(key), bold=True))
             for line in lines:
                 click.echo(f"  {printable(line)}")
 
 
-@named("check", help=message("help.rules_check_help"), short=message("help.rules_check_short"))
+@named(
+    "check",
+    help=_(
+        "Check rule files, or all on the search path: keys and patterns, and whether each rule finds its own "
+        "examples. Exit code 2: a problem was found.\n"
+        "\n"
+        "  hackathon rules check\n"
+        "  hackathon rules check templates/rules/ours.yaml"
+    ),
+    short=_("Check rule files."),
+)
 @click.argument("files", nargs=-1, type=click.Path(path_type=Path), metavar="[FILE]...")
 def check(files: tuple[Path, ...]) -> None:
     from hackathon.config.load import load_rule_file, load_rules, origin_of, rule_files
@@ -114,18 +148,22 @@ def check(files: tuple[Path, ...]) -> None:
     rules, problems = load_rules(folders)
     chosen = list(files) or rule_files(folders)
     if not chosen:
-        click.echo(message("rules.check_none"))
+        click.echo(_("No rule files were found."))
         return
     # problems of a single file are reported when the file is checked
-    apart = ("rules.id_elsewhere", "plug_ins.rule_hidden", "plug_ins.broken")
+    apart = (
+        N_("{id} is also in {other}, which is used"),
+        N_("the rule {id} of the package {package} is not used: {other} has one of this name"),
+        N_("The package {package} cannot be used: entry point {group}: {name} = {target}: {reason}"),
+    )
     doubts = [] if files else [problem for problem in problems if problem.id in apart]
     doubts += check_files(chosen, rules)
     if doubts:
         for problem in doubts:
             click.echo(str(problem))
-        raise RequestError("rules.check_bad", count=len(doubts))
+        raise RequestError("rules.check_bad", "{count} {count:problem|problems} in rules", count=len(doubts))
     counts = {path: len(load_rule_file(path)) for path in chosen}
-    click.echo(message("rules.check_good", count=sum(counts.values()), files=len(chosen)))
+    click.echo(_("{count} rules in {files} files are valid.", count=sum(counts.values()), files=len(chosen)))
     if not files:
         origins: dict[str, int] = {}
         for path, count in counts.items():
@@ -143,23 +181,23 @@ def _folders() -> list[Path]:
 
 def _described(rule: "Rule", position: str) -> Iterator[tuple[str, list[str]]]:
     """Yield (message id of a heading, lines)."""
-    yield "rules.show_from", [position]
-    yield "rules.show_patterns", [_pattern(pattern) for pattern in rule.patterns]
-    yield "rules.show_unless", [_pattern(pattern) for pattern in rule.unless]
-    yield "rules.show_fact", [rule.fact] if rule.fact else []
-    yield "rules.show_thresholds", [f"{name}: {value:g}" for name, value in rule.thresholds.items()]
-    yield "rules.show_where", [", ".join(rule.where)] if rule.where else []
+    yield NP_("rules", "from"), [position]
+    yield N_("patterns"), [_pattern(pattern) for pattern in rule.patterns]
+    yield N_("unless"), [_pattern(pattern) for pattern in rule.unless]
+    yield N_("fact"), [rule.fact] if rule.fact else []
+    yield N_("thresholds"), [f"{name}: {value:g}" for name, value in rule.thresholds.items()]
+    yield NP_("rules", "where"), [", ".join(rule.where)] if rule.where else []
     causes = []
     for number, cause in enumerate(rule.causes, 1):
         causes.append(f"{number}. {localized(cause.text)}")
         causes += [f"   $ {cause.check}"] if cause.check else []
-    yield "rules.show_causes", causes
-    yield "rules.show_advice", localized(rule.advice).splitlines()
-    yield "rules.show_follows", [", ".join(rule.follows)] if rule.follows else []
-    yield "rules.show_references", list(rule.references)
+    yield N_("causes"), causes
+    yield N_("advice"), localized(rule.advice).splitlines()
+    yield N_("follows"), [", ".join(rule.follows)] if rule.follows else []
+    yield N_("references"), list(rule.references)
     for key, examples in (
-        ("rules.show_sample", [rule.sample] if rule.sample else []),
-        ("rules.show_variants", rule.variants),
+        (N_("sample"), [rule.sample] if rule.sample else []),
+        (N_("variants"), rule.variants),
     ):
         lines = []
         for example in examples:
@@ -170,7 +208,7 @@ def _described(rule: "Rule", position: str) -> Iterator[tuple[str, list[str]]]:
 
 def _pattern(pattern: "Pattern") -> str:
     words = pattern.text or f"/{pattern.regex}/"
-    return f"{words}  ({message('rules.show_ignore_case')})" if pattern.ignore_case else words
+    return f"{words}  ({_('case-insensitive')})" if pattern.ignore_case else words
 
 
 def _complain(problems: "Sequence[Problem]") -> None:

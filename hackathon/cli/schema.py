@@ -4,12 +4,20 @@ import click
 
 from hackathon.cli.json_output import echo_json
 from hackathon.cli.options import named
-from hackathon.text.messages import message
+from hackathon.text.messages import _
 
 NAMES = ("project", "recipe", "cluster", "event", "rule", "user", "tune")
 
 
-@named("schema", help=message("help.schema_help"))
+@named(
+    "schema",
+    help=_(
+        "Print the JSON Schema of project.yaml, recipe.yaml, a cluster profile, hackathon.yaml or the user's "
+        "config.yaml, for editors that complete and check YAML.\n"
+        "\n"
+        "  hackathon schema project > project.schema.json"
+    ),
+)
 @click.argument("name", type=click.Choice(NAMES))
 def command(name: str) -> None:
     if name == "tune":

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hackathon.text.columns import width
-from hackathon.text.messages import message
+from hackathon.text.messages import _, ngettext
 from hackathon.text.printable import printable as printable
 from hackathon.text.units import format_walltime
 
@@ -40,8 +40,9 @@ def request_line(request: "Request", settings: "Settings | None" = None) -> str:
     """Return a request in one line, with its differences from the other points of its study."""
     from hackathon.jobs.settings import settings_text
 
-    line = message(
-        "cli.request_line",
+    line = _(
+        "{name} on {cluster}{queue}: {processes} {processes:process|processes} on {nodes} {nodes:node|nodes}, "
+        "{launcher}, walltime {walltime}",
         name=printable(request.name),
         cluster=request.cluster,
         queue=f" ({request.queue})" if request.queue else "",
@@ -58,13 +59,20 @@ def echo_advice(requests: "Sequence[Request]", nodes: "Sequence[NodeGroup]" = ()
     from hackathon.jobs.check import advice
 
     for text in dict.fromkeys(text for request in requests for text in advice(request, nodes)):
-        click.echo(f"{message('cli.warning')}: {text}", err=True)
+        click.echo(f"{_('warning')}: {text}", err=True)
 
 
 def cost_text(cost: "Cost") -> str:
     """Return the highest cost of requests, in one line."""
-    text = message("cli.cost", jobs=cost.jobs, node_hours=f"{cost.node_hours:.2f}", gpu_hours=f"{cost.gpu_hours:.2f}")
-    return text if cost.tokens is None else text + message("cli.cost_tokens", tokens=f"{cost.tokens:.2f}")
+    text = ngettext(
+        "at most {jobs} job, {node_hours} node-hours, {gpu_hours} GPU-hours",
+        "at most {jobs} jobs, {node_hours} node-hours, {gpu_hours} GPU-hours",
+        cost.jobs,
+        jobs=cost.jobs,
+        node_hours=f"{cost.node_hours:.2f}",
+        gpu_hours=f"{cost.gpu_hours:.2f}",
+    )
+    return text if cost.tokens is None else text + _(", {tokens} tokens", tokens=f"{cost.tokens:.2f}")
 
 
 def explained(request: "Request", unverified: Sequence[str]) -> list[list[str]]:
@@ -99,5 +107,5 @@ def explained(request: "Request", unverified: Sequence[str]) -> list[list[str]]:
         rows.append(["python_environment", built["path"], about])
     rows += [["environment", line, origin(f"environment.{number}")] for number, line in enumerate(request.environment)]
     rows += [["variables", f"{name}={value}", origin(f"variables.{name}")] for name, value in request.variables.items()]
-    rows += [[path, message("cli.not_confirmed"), of_cluster] for path in unverified]
+    rows += [[path, _("unverified"), of_cluster] for path in unverified]
     return rows

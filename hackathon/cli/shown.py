@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hackathon.cli.json_output import echo_json
-from hackathon.text.messages import message
+from hackathon.text.messages import N_, _
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,11 +18,13 @@ if TYPE_CHECKING:
     from hackathon.runs.submit import Outcomes
 
 _SUGGEST_TEXTS = {
-    "sum": "suggest.sum",
-    "times": "suggest.times",
-    "unsure": "suggest.unsure",
-    "coarse": "suggest.coarse",
-    "recorded": "suggest.recorded",
+    "sum": N_("note on {name}: the unit counts one process; the values of all {processes} processes are added up"),
+    "times": N_("note on {name}: the unit counts one process; the value of one was multiplied by {processes}"),
+    "unsure": N_(
+        "note on {name}: the unit does not say whether it counts one process or all {processes}; taken as all"
+    ),
+    "coarse": N_("note on {name}: computed from a printed time of one digit; it may be off by more than 10 %"),
+    "recorded": N_("note on {name}: the program prints none; the recorder counted it"),
 }
 
 
@@ -56,27 +58,29 @@ def confirm(planned: "Plan", yes: bool, question: str) -> None:
     if yes or profiles.dialect_of(planned.sources.cluster).this_machine:
         return
     if not sys.stdin.isatty():
-        raise RequestError("cli.nobody_confirms")
+        raise RequestError(
+            "cli.nobody_confirms", "nobody is at a terminal to confirm the jobs", hint="Confirm with --yes."
+        )
     if not click.confirm(question, err=True):
         raise click.Abort
 
 
 def show_preflight(run: "RunDirectory") -> None:
     """Print that the preflight was submitted."""
-    click.echo(f"{message('preflight.job')}: {run.id}  {message('cli.job_is', job=run.job_id())}", err=True)
+    click.echo(f"{_('preflight')}: {run.id}  {_('job {job}', job=run.job_id())}", err=True)
 
 
 def show_warnings(source: object) -> None:
     """Print the files that a snapshot left out."""
     for text in getattr(source, "warnings", ()):
-        click.echo(f"{message('cli.warning')}: {text}", err=True)
+        click.echo(f"{_('warning')}: {text}", err=True)
 
 
 def show_outcomes(outcomes: "Outcomes", total: int = 0) -> None:
     """Print the submitted runs, on stderr; raise the first error, after which no further run was submitted."""
     for outcome in outcomes:
         if outcome.job_id is not None:
-            click.echo(f"{outcome.run.id}  {message('cli.job_is', job=outcome.job_id)}", err=True)
+            click.echo(f"{outcome.run.id}  {_('job {job}', job=outcome.job_id)}", err=True)
     if outcomes.failure is not None:
         show_stop(outcomes, max(total, len(outcomes)))
         raise outcomes.failure
@@ -98,7 +102,9 @@ def finish(outcomes: "Outcomes", waiting: bool, as_json: bool, total: int = 1) -
         raise outcomes.failure
     if not waiting:
         if submitted and not as_json:
-            click.echo(message("cli.submit_next", run=submitted[0].run.id[-8:]), err=True)
+            click.echo(
+                _("next: hackathon status {run!q}; hackathon logs {run!q} -f", run=submitted[0].run.id[-8:]), err=True
+            )
         return
     from hackathon.cli.run.diagnose import show_cause
     from hackathon.cli.run.wait import wait
@@ -128,9 +134,23 @@ def show_stop(outcomes: "Outcomes", total: int) -> None:
     done = sum(outcome.job_id is not None for outcome in outcomes)
     unclear = [outcome.run for outcome in outcomes if outcome.error is not None and is_unclear(outcome.run)]
     if done or total - done - len(unclear):
-        click.echo(message("cli.submit_stopped", done=done, left=total - done - len(unclear)), err=True)
+        click.echo(
+            _(
+                "{done} submitted, {left} not submitted; stopped at the first error",
+                done=done,
+                left=total - done - len(unclear),
+            ),
+            err=True,
+        )
     for run in unclear:
-        click.echo(message("cli.submit_unclear", run=run.id[-8:]), err=True)
+        click.echo(
+            _(
+                "it is unclear whether {run} reached the queue: `hackathon status` searches for it by its "
+                "name; if it stays UNCERTAIN, run `hackathon submit --again {run!q}`",
+                run=run.id[-8:],
+            ),
+            err=True,
+        )
 
 
 def show_tail(run: Path, rank: int | None = None) -> None:
@@ -185,10 +205,10 @@ def show_run(
         click.echo(f"{run.id}  {state.state}  {printable(state.beside_state)}".rstrip())
         marks = {True: "✓", False: "✗", None: ""}
         if not result.metrics:
-            click.echo(message("cli.no_metrics"), err=True)
+            click.echo(_("no metrics were recorded"), err=True)
         else:
             echo_table(
-            [message("cli.metric"), message("cli.value"), ""],
+            [_("metric"), _("value"), ""],
             [
                 [name, f"{number(value)} {metric_unit(record.metrics, name)}".strip(),
                  f"{marks[passed]} {check_rule(check.to_json())}".strip() if check and name == check.metric else ""]
@@ -198,16 +218,25 @@ def show_run(
         for line in sentences(result.processes, shares):
             click.echo(line)
         if shares is not None and shares["advice"]:
-            click.echo(message("gains.pointer", name=run.id[-8:]), err=True)
+            click.echo(
+                _(
+                    "what each piece of advice can gain, and the command to try it: `hackathon results "
+                    "{name!q} --advice`",
+                    name=run.id[-8:],
+                ),
+                err=True,
+            )
         for doubt in doubts:
             click.echo(f"{doubt_mark([doubt])}: {doubt_text(doubt)}")
         if record.metrics_from != RUN:
-            click.echo(message("suggest.from_project"))
+            click.echo(
+                _("read with the metrics of project.yaml as they are now, not with those of the time of submission")
+            )
         doubted = {(doubt.id, doubt.values.get("metric")) for doubt in result.doubts}
         for name, how in result.sure.items():
             if (f"{how}-metric", name) in doubted:  # printed above
                 continue
-            click.echo(message(_SUGGEST_TEXTS[how], name=printable(name), processes=result.processes))
+            click.echo(_(_SUGGEST_TEXTS[how], name=printable(name), processes=result.processes))
     if state.state == "SUCCEEDED" and result.value is None and metric is None:
         from hackathon.cli.study.suggest import pointer
 

@@ -11,7 +11,7 @@ from hackathon.cli.dashboard import check_team, event_and_folders
 from hackathon.cli.json_output import echo_json
 from hackathon.cli.options import named
 from hackathon.text.errors import RequestError
-from hackathon.text.messages import message
+from hackathon.text.messages import N_, NP_, _, ngettext, pgettext
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from hackathon.web.attention.records import NowItem
 
 _KIND_TEXTS = {
-    "asked": "now.kind_asked",
-    "failed": "now.kind_failed",
-    "waits": "now.kind_waits",
-    "stands": "now.kind_stands",
-    "idle": "now.kind_idle",
-    "memory": "now.kind_memory",
-    "warned": "now.kind_warned",
-    "lost": "now.kind_lost",
+    "asked": N_("asks for help"),
+    "failed": N_("failed"),
+    "waits": N_("waiting"),
+    "stands": N_("no progress"),
+    "idle": N_("low use"),
+    "memory": N_("memory"),
+    "warned": N_("warning"),
+    "lost": NP_("now", "unknown"),
 }
 
 SETTLED, FIRST = 30.0, 10.0
@@ -47,18 +47,31 @@ Part = tuple[str, str]
 """A text and its style."""
 
 
-@named("top", help=message("help.top_help"))
+@named(
+    "top",
+    help=_(
+        "Show what needs attention, in the terminal: requests, failures with their cause, runs that wait too "
+        "long, make no progress, or use their GPUs little; then runs without problems. FOLDER: an event, or "
+        "folders with runs (default: the event that contains this folder, otherwise this folder's project). It "
+        "only reads, and updates until Ctrl-C; into a pipe, it prints once.\n"
+        "\n"
+        "  hackathon top\n"
+        "  hackathon top --team Aurora\n"
+        "  hackathon top --tutor t05           the teams of one tutor\n"
+        "  hackathon top --once --json"
+    ),
+)
 @click.argument(
     "folders", nargs=-1, metavar="[FOLDER]...", type=click.Path(exists=True, file_okay=False, path_type=Path)
 )
-@click.option("--team", metavar="NAME", default="", help=message("help.option_only_team"))
-@click.option("--tutor", metavar="NAME", default="", help=message("help.option_only_tutor"))
-@click.option("--once", is_flag=True, help=message("help.option_once"))
+@click.option("--team", metavar="NAME", default="", help=_("Only this team's runs."))
+@click.option("--tutor", metavar="NAME", default="", help=_("Only the teams of this tutor (account or name)."))
+@click.option("--once", is_flag=True, help=_("Print once and exit."))
 @click.option(
-    "--interval", metavar="SECONDS", type=click.FloatRange(0.5, 3600), default=2.0, help=message("help.option_interval")
+    "--interval", metavar="SECONDS", type=click.FloatRange(0.5, 3600), default=2.0, help=_("Seconds between updates.")
 )
-@click.option("--no-ask", is_flag=True, help=message("help.option_no_ask"))
-@click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
+@click.option("--no-ask", is_flag=True, help=_("Do not query the scheduler."))
+@click.option("--json", "as_json", is_flag=True, help=_("Print JSON."))
 def command(
     folders: tuple[Path, ...], team: str, tutor: str, once: bool, interval: float, no_ask: bool, as_json: bool
 ) -> None:
@@ -98,7 +111,7 @@ def _account(event: "Event | None", tutor: str) -> str:
     if not tutor:
         return ""
     if event is None:
-        raise RequestError("dashboard.tutor_without_event")
+        raise RequestError("dashboard.tutor_without_event", "--tutor needs an event: there is no hackathon.yaml here")
     from hackathon.web.attention.now import tutors_of
 
     accounts = tutors_of(event)
@@ -110,7 +123,13 @@ def _account(event: "Event | None", tutor: str) -> str:
         if candidate.user in accounts and candidate.name.casefold() == tutor.casefold()
     ]
     if len(named) != 1:
-        raise RequestError("dashboard.no_tutor", tutor=tutor, tutors=", ".join(accounts) or "–")
+        raise RequestError(
+            "dashboard.no_tutor",
+            "{tutor} is not the tutor of any team in this event",
+            hint="tutors of teams: {tutors}",
+            tutor=tutor,
+            tutors=", ".join(accounts) or "–",
+        )
     return named[0]
 
 
@@ -126,13 +145,13 @@ def _watch(watch: "Watcher", interval: float, event_folder: Path | None, project
 
     # A handler that raises could interrupt the taking of a lock, which then stays taken; so it only sets a flag.
     ended: list[int] = []
-    before = {code: signal.signal(code, lambda number, _: ended.append(number)) for code in ENDS}
+    before = {code: signal.signal(code, lambda number, __: ended.append(number)) for code in ENDS}
     version = 0
     console = Console(highlight=False, markup=False, emoji=False)
     try:
         with Live(console=console, screen=True, auto_refresh=False, vertical_overflow="ellipsis") as live:
             while not ended:
-                title = f"{_title(watch, event_folder, projects)} · {message('now.keys')}"
+                title = f"{_title(watch, event_folder, projects)} · {_('Ctrl-C to quit')}"
                 live.update(_drawn(now_view(watch.source(), tutor), title), refresh=True)
                 due, drawn = time.monotonic() + interval, version
                 while not ended and version == drawn and time.monotonic() < due:
@@ -162,32 +181,51 @@ def lines(view: "NowView", title: str) -> Iterator[list[Part]]:
 
     from hackathon.cli.show import printable
 
-    whose = message("now.of_tutor", name=dict(view.tutors).get(view.tutor, view.tutor)) if view.tutor else ""
+    whose = _("Teams of {name}", name=dict(view.tutors).get(view.tutor, view.tutor)) if view.tutor else ""
     heading = " · ".join(part for part in (title, view.team, whose) if part)
     yield [(printable(heading), BOLD), (time.strftime("  %H:%M:%S", time.localtime(view.now)), QUIET)]
     need = (view.headline, BOLD if view.count else GOOD)
-    yield [need, (f" · {message('now.totals', **_totals(view))}", "")]
+    yield [
+        need,
+        (
+            " · "
+            + _(
+                "running {running} · waiting {queued} · finished today {ended}, {succeeded} succeeded", **_totals(view)
+            ),
+            "",
+        ),
+    ]
     if view.empty:
-        yield [(message("now.no_runs"), DOUBTFUL)]
+        yield [(_("No runs were found."), DOUBTFUL)]
     for problem in view.problems:
-        yield [(f"{message('cli.warning')}: ", DOUBTFUL), (printable(problem), "")]
+        yield [(f"{_('warning')}: ", DOUBTFUL), (printable(problem), "")]
     for item in view.items:
         yield []
         yield from _item(item)
     if view.left:
-        yield [(message("now.left", count=view.left), QUIET)]
+        yield [(_("{count} more are not shown.", count=view.left), QUIET)]
     if view.old:
         yield []
-        yield [(message("now.old", count=len(view.old)), BOLD)]
+        yield [
+            (
+                ngettext(
+                    "{count} matter older than an hour",
+                    "{count} matters older than an hour",
+                    len(view.old),
+                    count=len(view.old),
+                ),
+                BOLD,
+            )
+        ]
         for item in view.old:
             yield from islice(_item(item), 2)
     if view.well:
         yield []
-        yield [(message("now.well"), BOLD)]
+        yield [(_("Running normally"), BOLD)]
         for run in view.well:
             yield _well(run)
         if view.well_left:
-            yield [(message("now.well_left", count=view.well_left), QUIET)]
+            yield [(_("{count} more are running normally.", count=view.well_left), QUIET)]
 
 
 def _totals(view: "NowView") -> dict[str, int]:
@@ -199,24 +237,31 @@ def _item(item: "NowItem") -> Iterator[list[Part]]:
     from hackathon.diagnosis.show import part_name
     from hackathon.scaling.show import state
 
-    kind = _padded(message(_KIND_TEXTS[item.kind]), MARGIN - 10)
-    label = " · ".join(part for part in (item.team, item.person) if part) or message("now.person")
+    kind = _padded(_(_KIND_TEXTS[item.kind]), MARGIN - 10)
+    label = " · ".join(part for part in (item.team, item.person) if part) or _("somebody")
     run = f" · {item.name or item.run_id}" + (f" ({item.processes})" if item.processes else "") if item.run_id else ""
     if item.items:
         met = ", ".join(entry.team or entry.person for entry in item.items)
-        label, run = f"{message('now.teams', count=len(item.items))}: {met}", ""
+        label, run = f"{_('{count} teams', count=len(item.items))}: {met}", ""
     yield [(kind, TONES.get(item.kind, DOUBTFUL)), (_padded(item.age, 10), QUIET), (printable(label + run), BOLD)]
     yield _under(f"{item.message} – {item.finding}" if item.finding else item.message)
     if item.evidence:
         yield _under(item.evidence, f"  {item.place}" if item.place else "")
     if item.helper:
-        yield _under(message("now.helps", name=item.helper))
+        yield _under(pgettext("now", "taken by {name}", name=item.helper))
     elif item.advice:
         yield _under(f"→ {item.advice.splitlines()[0]}")
-    about = [message("now.part", part=part_name(item.part))] if item.part else []
+    about = [_("part: {part}", part=part_name(item.part))] if item.part else []
     if item.more:
-        about.append(message("now.more", count=item.more))
-    about += [message("now.newer", state=state(item.newer))] if item.newer else []
+        about.append(
+            ngettext(
+                "{count} more run with the same cause",
+                "{count} more runs with the same cause",
+                item.more,
+                count=item.more,
+            )
+        )
+    about += [_("newer run: {state}", state=state(item.newer))] if item.newer else []
     if about:
         yield _under("", " · ".join(about))
 
@@ -233,7 +278,7 @@ def _well(run: "Well") -> list[Part]:
 
     label = " · ".join(part for part in (run.team, run.person, run.name or run.run_id) if part)
     parts = [f"{number(run.value)} {run.unit}".strip()] if run.value is not None else []
-    parts += [message("now.gpu_is", percent=f"{run.gpu_percent:.0f}")] if run.gpu_percent is not None else []
+    parts += [_("GPU {percent} %", percent=f"{run.gpu_percent:.0f}")] if run.gpu_percent is not None else []
     return [
         (" " * (MARGIN - 10), ""),
         (_padded(run.age, 10), QUIET),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from hackathon.config.event import Event, Item
 from hackathon.config.fields import KeyPath
 from hackathon.config.problems import shown
+from hackathon.text.messages import Message
 
 if TYPE_CHECKING:
     from hackathon.config.report import Report
@@ -64,16 +65,22 @@ def _teams(event: Event, report: "Report") -> None:
     for index, team in enumerate(event.teams):
         path: KeyPath = ("teams", index, "name")
         if not team.name.strip():
-            report.add("config.name_empty", path)
+            report.add(Message("config.name_empty", "the name is empty"), path)
         # two names that look the same are one name, whatever their Unicode composition
         name = unicodedata.normalize("NFC", team.name)
         if name in names:
-            report.add("config.team_twice", path, name=shown(team.name))
+            report.add(
+                Message("config.team_twice", "another team is already called {name}"), path, name=shown(team.name)
+            )
         names.add(name)
         for number, user in enumerate(team.tutors):
             if user not in tutors:
                 report.unknown(
-                    ("teams", index, "tutors", number), user, tutors, "config.no_tutor", "config.no_tutor_near"
+                    ("teams", index, "tutors", number),
+                    user,
+                    tutors,
+                    Message("config.no_tutor", "there is no tutor {name}; known: {known}"),
+                    Message("config.no_tutor_near", "there is no tutor {name}; did you mean `{near}`?"),
                 )
 
 
@@ -86,22 +93,46 @@ def _people(event: Event, report: "Report") -> None:
             if not member.user and member.name.strip():
                 pass  # planned before the accounts are assigned
             elif not _USER.fullmatch(member.user):
-                report.add("config.user_name", (*path, "user"), name=shown(member.user))
+                report.add(
+                    Message(
+                        "config.user_name", "{name} is not an account name; it must not contain spaces, `/`, `:` or `,`"
+                    ),
+                    (*path, "user"),
+                    name=shown(member.user),
+                )
             elif member.user in teams:
                 other = teams[member.user]
-                twice = "config.member_twice" if other == team.name else "config.member_elsewhere"
+                twice = (
+                    Message("config.member_twice", "{name} appears twice in this team")
+                    if other == team.name
+                    else Message("config.member_elsewhere", "{name} is already in team {team}; delete one of the two")
+                )
                 report.add(twice, (*path, "user"), name=shown(member.user), team=shown(other))
             if member.user:
                 teams.setdefault(member.user, team.name)
             if member.kind and member.kind not in kinds:
-                report.unknown((*path, "kind"), member.kind, kinds, "config.no_kind", "config.no_kind_near")
+                report.unknown(
+                    (*path, "kind"),
+                    member.kind,
+                    kinds,
+                    Message("config.no_kind", "there is no kind {name}; known: {known}; add more under `kinds`"),
+                    Message("config.no_kind_near", "there is no kind {name}; did you mean `{near}`?"),
+                )
     users: set[str] = set()
     for index, tutor in enumerate(event.tutors):
         path = ("tutors", index, "user")
         if not _USER.fullmatch(tutor.user):
-            report.add("config.user_name", path, name=shown(tutor.user))
+            report.add(
+                Message(
+                    "config.user_name", "{name} is not an account name; it must not contain spaces, `/`, `:` or `,`"
+                ),
+                path,
+                name=shown(tutor.user),
+            )
         elif tutor.user in users:
-            report.add("config.tutor_twice", path, name=shown(tutor.user))
+            report.add(
+                Message("config.tutor_twice", "{name} appears twice among the tutors"), path, name=shown(tutor.user)
+            )
         users.add(tutor.user)
 
 
@@ -109,45 +140,95 @@ def _dates(event: Event, report: "Report") -> None:
     dates: set[str] = set()
     for index, date in enumerate(event.dates):
         if date_of(date) is None:
-            report.add("config.bad_date", ("dates", index), value=shown(date))
+            report.add(
+                Message("config.bad_date", "{value} is not a date; write it as 2019-01-24"),
+                ("dates", index),
+                value=shown(date),
+            )
         elif date in dates:
-            report.add("config.date_twice", ("dates", index), value=shown(date))
+            report.add(
+                Message("config.date_twice", "{value} appears twice in the dates"), ("dates", index), value=shown(date)
+            )
         dates.add(date)
 
 
 def _item(item: Item, event: Event, path: KeyPath, report: "Report") -> None:
     if date_of(item.day) is None:
-        report.add("config.bad_date", (*path, "day"), value=shown(item.day))
+        report.add(
+            Message("config.bad_date", "{value} is not a date; write it as 2019-01-24"),
+            (*path, "day"),
+            value=shown(item.day),
+        )
     elif event.dates and item.day not in event.dates:
-        report.add("config.day_outside", (*path, "day"), day=item.day, dates=", ".join(event.dates))
+        report.add(
+            Message("config.day_outside", "{day} is not one of the event's dates: {dates}"),
+            (*path, "day"),
+            day=item.day,
+            dates=", ".join(event.dates),
+        )
     times = {}
     for name in ("start", "end"):
         text = getattr(item, name)
         if text is not None:
             times[name] = minutes_of(text)
             if times[name] is None:
-                report.add("config.bad_time", (*path, name), value=shown(text))
+                report.add(
+                    Message("config.bad_time", "{value} is not a time; write it as 09:30, after midnight as 26:00"),
+                    (*path, name),
+                    value=shown(text),
+                )
     start, end = times.get("start"), times.get("end")
     if "end" in times and "start" not in times:
-        report.add("config.end_alone", (*path, "end"))
+        report.add(Message("config.end_alone", "`end` without `start`; add `start`"), (*path, "end"))
     if start is None or end is None or end > start:
         return
     if end == start:
-        report.add("config.end_at_start", (*path, "end"), time=item.end)
+        report.add(
+            Message("config.end_at_start", "the end is the same as the start, {time}; delete `end` if it is open"),
+            (*path, "end"),
+            time=item.end,
+        )
     elif end + 24 * 60 <= LAST_HOUR * 60 + 59:
         after = time_text(end + 24 * 60)
-        report.add("config.end_before_start", (*path, "end"), start=item.start, end=item.end, after=after)
+        report.add(
+            Message(
+                "config.end_before_start", "the end {end} is before the start {start}; after midnight write {after}"
+            ),
+            (*path, "end"),
+            start=item.start,
+            end=item.end,
+            after=after,
+        )
     else:
-        report.add("config.end_earlier", (*path, "end"), start=item.start, end=item.end)
+        report.add(
+            Message("config.end_earlier", "the end {end} is before the start {start}"),
+            (*path, "end"),
+            start=item.start,
+            end=item.end,
+        )
 
 
 def _participation(event: Event, report: "Report") -> None:
     came = sum(1 for team in event.teams if team.took_part)
     if event.chosen is not None and event.chosen < came:
-        report.add("config.chosen_few", ("chosen",), chosen=event.chosen, came=came)
+        report.add(
+            Message(
+                "config.chosen_few",
+                "{chosen} teams were selected, but {came} took part; add `took_part: false` to teams that did not "
+                "take part",
+            ),
+            ("chosen",),
+            chosen=event.chosen,
+            came=came,
+        )
     chosen = len(event.teams) if event.chosen is None else event.chosen
     if event.applied is not None and event.applied < chosen:
-        report.add("config.applied_few", ("applied",), applied=event.applied, chosen=chosen)
+        report.add(
+            Message("config.applied_few", "{applied} teams applied, but {chosen} were selected"),
+            ("applied",),
+            applied=event.applied,
+            chosen=chosen,
+        )
 
 
 def _addresses(event: Event, report: "Report") -> None:
@@ -157,4 +238,11 @@ def _addresses(event: Event, report: "Report") -> None:
     }  # fmt: skip
     for path, address in addresses.items():
         if address and not _ADDRESS.fullmatch(address):
-            report.add("config.bad_address", path, value=shown(address))
+            report.add(
+                Message(
+                    "config.bad_address",
+                    "{value} is not a web address; it must start with https:// and contain no spaces",
+                ),
+                path,
+                value=shown(address),
+            )

@@ -8,6 +8,7 @@ from hackathon.config.fields import KeyPath, Text
 from hackathon.config.problems import shown
 from hackathon.config.report import Report
 from hackathon.config.survey import Question, Survey
+from hackathon.text.messages import NP_, Message
 from hackathon.text.normalise import plain
 
 MOST_QUESTIONS, MOST_OPTIONS, MOST_LEVELS = 200, 500, 11
@@ -28,11 +29,16 @@ def check_survey(survey: Survey, report: Report) -> None:
     """Report the contradictions between the values of a questionnaire."""
     _words(survey.title, ("title",), report)
     if not survey.languages or len(set(survey.languages)) < len(survey.languages):
-        report.add("survey_check.languages", ("languages",))
+        report.add(Message("survey_check.languages", "list each language of the form once: ja, en"), ("languages",))
     if not survey.questions:
-        report.add("survey_check.no_questions", ("questions",))
+        report.add(Message("survey_check.no_questions", "there are no questions"), ("questions",))
     elif len(survey.questions) > MOST_QUESTIONS:
-        report.add("survey_check.many_questions", ("questions",), count=len(survey.questions), limit=MOST_QUESTIONS)
+        report.add(
+            Message("survey_check.many_questions", "{count} questions; the limit is {limit}"),
+            ("questions",),
+            count=len(survey.questions),
+            limit=MOST_QUESTIONS,
+        )
     ids: dict[str, str] = {}
     for index, question in enumerate(survey.questions):
         path: KeyPath = ("questions", index)
@@ -40,20 +46,35 @@ def check_survey(survey: Survey, report: Report) -> None:
         _question(question, path, report)
     _breakdowns(survey, report)
     if survey.smallest_group < 2:
-        report.add("survey_check.smallest_group", ("smallest_group",))
+        report.add(
+            Message(
+                "survey_check.smallest_group",
+                "a group of one identifies a person: `smallest_group` must be at least 2; 5 or more is recommended",
+            ),
+            ("smallest_group",),
+        )
     for tag, words in survey.tags.items():
         if not tag.strip() or not words or not all(word.strip() for word in words):
-            report.add("survey_check.tag", ("tags", tag))
+            report.add(Message("survey_check.tag", "a tag needs a name and words that are not empty"), ("tags", tag))
 
 
 def _identifier(identifier: str, ids: dict[str, str], path: KeyPath, report: Report) -> None:
     id_path = (*path, "id")
     if not _ID.match(identifier):
-        report.add("survey_check.id_signs", id_path, id=shown(identifier))
+        report.add(
+            Message(
+                "survey_check.id_signs",
+                "{id} is not a valid id: letters, digits, and _, starting with a letter, at most 40",
+            ),
+            id_path,
+            id=shown(identifier),
+        )
     elif identifier.lower() in RESERVED:
-        report.add("survey_check.id_reserved", id_path, id=identifier)
+        report.add(
+            Message("survey_check.id_reserved", "the form uses the id {id}; choose another one"), id_path, id=identifier
+        )
     elif identifier.lower() in ids:
-        report.add("survey_check.id_twice", id_path, id=identifier)
+        report.add(Message("survey_check.id_twice", "another question has the id {id}"), id_path, id=identifier)
     ids.setdefault(identifier.lower(), identifier)
 
 
@@ -61,7 +82,13 @@ def _question(question: Question, path: KeyPath, report: Report) -> None:
     _words(question.text, (*path, "text"), report)
     for key, kinds in ONLY_FOR.items():
         if key in report.raw_at(path) and question.kind not in kinds:
-            report.add("survey_check.other_kind", (*path, key), key=key, kinds=", ".join(kinds), kind=question.kind)
+            report.add(
+                Message("survey_check.other_kind", "`{key}` is for {kinds} questions, and this is a {kind} question"),
+                (*path, key),
+                key=key,
+                kinds=", ".join(kinds),
+                kind=question.kind,
+            )
     if question.kind == "rating":
         _rating(question, path, report)
     elif question.kind in ("choice", "choices"):
@@ -69,47 +96,94 @@ def _question(question: Question, path: KeyPath, report: Report) -> None:
     elif question.kind == "number":
         if question.least is not None and question.most is not None and question.least >= question.most:
             values = {"least": f"{question.least:g}", "most": f"{question.most:g}"}
-            report.add("config.parameter_range", (*path, "least"), **values)
+            report.add(
+                Message("config.parameter_range", "min {least} is greater than max {most}"), (*path, "least"), **values
+            )
     elif question.longest > LONGEST_TEXT:
-        report.add("config.too_large", (*path, "longest"), limit=LONGEST_TEXT)
+        report.add(Message("config.too_large", "must be at most {limit}"), (*path, "longest"), limit=LONGEST_TEXT)
 
 
 def _rating(question: Question, path: KeyPath, report: Report) -> None:
     raw = report.raw_at(path)
     if raw.get("target") is None:
-        report.add("survey_check.no_target", path, id=question.id)
+        report.add(
+            Message(
+                "survey_check.no_target",
+                "set `target` of {id} to the levels that are good: middle (short–long), high, or low",
+            ),
+            path,
+            id=question.id,
+        )
     if not 2 <= question.levels <= MOST_LEVELS:
-        report.add("survey_check.levels", (*path, "levels"), limit=MOST_LEVELS)
+        report.add(
+            Message("survey_check.levels", "a rating has 2 to {limit} levels"), (*path, "levels"), limit=MOST_LEVELS
+        )
     for key, text in (("low", question.low), ("high", question.high)):
         if key in raw:
             _words(text, (*path, key), report)
         else:
-            report.add("survey_check.no_end", path, id=question.id, key=key)
+            report.add(
+                Message("survey_check.no_end", "set `{key}`: the meaning of that end of {id}"),
+                path,
+                id=question.id,
+                key=key,
+            )
     same = {word for word in _plain(question.low) if word} & set(_plain(question.high))
     if same:
-        report.add("survey_check.same_ends", (*path, "high"), name=shown(next(iter(same))))
+        report.add(
+            Message("survey_check.same_ends", "both ends are called {name}"),
+            (*path, "high"),
+            name=shown(next(iter(same))),
+        )
 
 
 def _options(question: Question, path: KeyPath, report: Report) -> None:
     has_options = "options" in report.raw_at(path)
     if question.options_from is not None:
         if has_options:
-            report.add("survey_check.options_both", (*path, "options_from"))
+            report.add(
+                Message("survey_check.options_both", "either `options` or `options_from`, not both"),
+                (*path, "options_from"),
+            )
         return
     if len(question.options) < 2:
-        report.add("survey_check.no_options", (*path, "options") if has_options else path, id=question.id)
+        report.add(
+            Message(
+                "survey_check.no_options", "{id} needs at least two `options`, or `options_from`: teams, kinds or days"
+            ),
+            (*path, "options") if has_options else path,
+            id=question.id,
+        )
     if len(question.options) > MOST_OPTIONS:
-        report.add("survey_check.many_options", (*path, "options"), limit=MOST_OPTIONS)
+        report.add(
+            Message("survey_check.many_options", "at most {limit} options"), (*path, "options"), limit=MOST_OPTIONS
+        )
     owner: dict[str, str] = {}
     for value, label in question.options.items():
         option_path = (*path, "options", value)
         if not value.strip() or value != value.strip() or len(value) > LONGEST_OPTION or not value.isprintable():
-            report.add("survey_check.option_signs", option_path, name=shown(value), limit=LONGEST_OPTION)
+            report.add(
+                Message(
+                    "survey_check.option_signs",
+                    "{name} is not a valid value of an option: 1 to {limit} characters, no spaces around them, no "
+                    "control characters",
+                ),
+                option_path,
+                name=shown(value),
+                limit=LONGEST_OPTION,
+            )
         _words(label, option_path, report)
         # answers from other programs contain an option's label, so labels must be unique
         for word in {*_plain(value), *_plain(label)} - {""}:
             if owner.setdefault(word, value) != value:
-                report.add("survey_check.option_twice", option_path, name=shown(word), other=shown(owner[word]))
+                report.add(
+                    Message(
+                        "survey_check.option_twice", "{name} also stands for option {other}: answers would be ambiguous"
+                    ),
+                    option_path,
+                    name=shown(word),
+                    other=shown(owner[word]),
+                )
 
 
 def _breakdowns(survey: Survey, report: Report) -> None:
@@ -119,13 +193,29 @@ def _breakdowns(survey: Survey, report: Report) -> None:
     for index, identifier in enumerate(survey.breakdowns):
         entry_path: KeyPath = ("breakdowns", index)
         if identifier in ids:
-            report.add("survey_check.breakdown_twice", entry_path, id=shown(identifier))
+            report.add(
+                Message("survey_check.breakdown_twice", "{id} appears twice in the breakdowns"),
+                entry_path,
+                id=shown(identifier),
+            )
         elif identifier not in kinds:
             report.unknown(
-                entry_path, identifier, choices, "survey_check.no_breakdown", "survey_check.no_breakdown_near"
+                entry_path,
+                identifier,
+                choices,
+                Message("survey_check.no_breakdown", "there is no question {name}; choice questions: {known}"),
+                Message("survey_check.no_breakdown_near", "there is no question {name}; did you mean `{near}`?"),
             )
         elif kinds[identifier] != "choice":
-            report.add("survey_check.breakdown_kind", entry_path, id=identifier, kind=kinds[identifier])
+            report.add(
+                Message(
+                    "survey_check.breakdown_kind",
+                    "breakdowns are possible only by `choice` questions; {id} is a {kind} question",
+                ),
+                entry_path,
+                id=identifier,
+                kind=kinds[identifier],
+            )
         ids.add(identifier)
 
 
@@ -133,7 +223,7 @@ def _words(text: Text, path: KeyPath, report: Report) -> None:
     """Report a text without letters, in any of its languages."""
     texts = text.values() if isinstance(text, dict) else (text,)
     if not texts or not all(wording.strip() for wording in texts):
-        report.add("survey_check.no_words", path)
+        report.add(Message("survey_check.no_words", NP_("survey_check", "the text is empty")), path)
 
 
 def _plain(text: Any) -> list[str]:

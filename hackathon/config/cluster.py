@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from hackathon.config.fields import Amount, Count, Natural, Positive, Size, Text, Walltime
-from hackathon.text.messages import localized, message
+from hackathon.text.messages import _, localized
 from hackathon.text.units import format_walltime
 
 Launcher = Literal["torchrun", "mpirun", "srun", "horovodrun", "horovodrun-mpi", "local"]
@@ -80,7 +80,7 @@ class Queue:
     @property
     def remarks(self) -> str:
         """Remarks for people besides nodes and walltime, in the current language."""
-        parts = [message("config.larger_jobs", nodes=limit.from_nodes, walltime=format_walltime(limit.walltime))
+        parts = [_("{walltime} from {nodes} nodes", nodes=limit.from_nodes, walltime=format_walltime(limit.walltime))
                  for limit in self.larger]  # fmt: skip
         return "; ".join([*parts, *([localized(self.note)] if self.note else [])])
 

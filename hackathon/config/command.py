@@ -30,16 +30,21 @@ def command_words(command: str, values: Mapping[str, Any]) -> tuple[str, ...]:
     for index in _unquoted(text):
         if match := _OPERATOR.match(text, index):
             operator = "\\n" if match[0] == "\n" else match[0]
-            raise RequestError("config.command_shell", operator=operator)
+            raise RequestError(
+                "config.command_shell",
+                "`{operator}` needs a shell, but a command is not run by a shell; put it into run.sh and write "
+                "`command: bash run.sh`",
+                operator=operator,
+            )
     try:
         words = shlex.split(text)
     except ValueError:
-        raise RequestError("config.command_quote", command=shown(text)) from None
+        raise RequestError("config.command_quote", "a quote is not closed in {command}", command=shown(text)) from None
     if not words:
-        raise RequestError("config.command_empty")
+        raise RequestError("config.command_empty", "the command is empty")
     filled = tuple(_BRACES.sub(lambda match: _replacement(match, values), word) for word in words)
     if any("\0" in word for word in filled):
-        raise RequestError("config.command_nul")
+        raise RequestError("config.command_nul", "the command contains a NUL character")
     return filled
 
 
@@ -48,15 +53,24 @@ def _replacement(match: re.Match[str], values: Mapping[str, Any]) -> str:
         return match[0][0]
     name = match[1]
     if name is None or not re.fullmatch(r"[^\W\d][\w-]*", name):
-        raise RequestError("config.command_brace", text=shown(match[0]))
+        raise RequestError(
+            "config.command_brace",
+            "{text} is not the name of a parameter; write {{{{ and }}}} for braces",
+            text=shown(match[0]),
+        )
     if name not in values:
         near = nearest(name, values)
         if near:
-            raise RequestError("config.command_placeholder_near", name=name, near=near)
-        raise RequestError("config.command_placeholder", name=name)
+            raise RequestError(
+                "config.command_placeholder_near",
+                "`{{{name}}}` is not declared under parameters; did you mean `{{{near}}}`?",
+                name=name,
+                near=near,
+            )
+        raise RequestError("config.command_placeholder", "`{{{name}}}` is not declared under parameters", name=name)
     value = values[name]
     if value is None:
-        raise RequestError("config.command_no_value", name=name)
+        raise RequestError("config.command_no_value", "the parameter {name} has no value", name=name)
     return ("true" if value else "false") if isinstance(value, bool) else str(value)
 
 

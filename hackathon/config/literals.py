@@ -14,6 +14,7 @@ from hackathon.config.problems import shown
 # no type stubs, and `sre_parse`, its public name, raises a warning
 from re import _constants as words  # type: ignore[attr-defined]  # isort: skip
 from re import _parser as parser  # type: ignore[attr-defined]  # isort: skip
+from hackathon.text.messages import Message
 
 SHORTEST = 5
 """Letters and digits that the literals of a pattern need together; a Japanese one counts twice."""
@@ -48,7 +49,11 @@ def compiled(text: str, regex: str, ignore_case: bool) -> re.Pattern[str]:
             warnings.simplefilter("ignore")
             return re.compile(expression(text, regex), re.IGNORECASE if ignore_case else 0)
     except (re.error, RecursionError, OverflowError) as error:
-        raise PatternError("rules.regex_wrong", pattern=shown(regex or text), reason=str(error)) from None
+        raise PatternError(
+            Message("rules.regex_wrong", "{pattern} is not a regular expression: {reason}"),
+            pattern=shown(regex or text),
+            reason=str(error),
+        ) from None
 
 
 @dataclass(frozen=True)
@@ -78,7 +83,15 @@ def analysed(text: str, regex: str, ignore_case: bool) -> Analysis:
     if not regex:
         literal = " ".join(text.split())
         if _letters(literal) < SHORTEST:
-            raise PatternError("rules.pattern_short", pattern=shown(text), least=str(SHORTEST))
+            raise PatternError(
+                Message(
+                    "rules.pattern_short",
+                    "{pattern} needs at least {least} consecutive characters that occur in every match; write out "
+                    "more of the message",
+                ),
+                pattern=shown(text),
+                least=str(SHORTEST),
+            )
         leading = not ignore_case and len(literal.split()[0]) >= LEADING
         return Analysis(((literal, ignore_case),), wide=False, leading=leading)
     try:
@@ -86,13 +99,33 @@ def analysed(text: str, regex: str, ignore_case: bool) -> Analysis:
             warnings.simplefilter("ignore")
             tree = parser.parse(regex, re.IGNORECASE if ignore_case else 0)
     except (re.error, RecursionError, OverflowError) as error:
-        raise PatternError("rules.regex_wrong", pattern=shown(regex), reason=str(error)) from None
+        raise PatternError(
+            Message("rules.regex_wrong", "{pattern} is not a regular expression: {reason}"),
+            pattern=shown(regex),
+            reason=str(error),
+        ) from None
     construct = _refused(tree)
     if construct:
-        raise PatternError("rules.regex_construct", pattern=shown(regex), construct=construct)
+        raise PatternError(
+            Message(
+                "rules.regex_construct",
+                "{pattern} uses {construct}, which is not allowed; put text that must not appear under `unless`, "
+                "and omit anchors, because launchers add text before and after a line",
+            ),
+            pattern=shown(regex),
+            construct=construct,
+        )
     literals = _best(tree, bool(tree.state.flags & re.IGNORECASE))
     if not literals or min(_letters(literal) for literal, _ in literals) < SHORTEST:
-        raise PatternError("rules.pattern_short", pattern=shown(regex), least=str(SHORTEST))
+        raise PatternError(
+            Message(
+                "rules.pattern_short",
+                "{pattern} needs at least {least} consecutive characters that occur in every match; write out more "
+                "of the message",
+            ),
+            pattern=shown(regex),
+            least=str(SHORTEST),
+        )
     return Analysis(tuple(dict.fromkeys(literals)), _wide(tree), leading=_leads(tree) and _stays(tree))
 
 

@@ -21,6 +21,7 @@ from hackathon.config.project import Defaults, Project
 from hackathon.config.recipe import Recipe
 from hackathon.config.records import rebuild
 from hackathon.text.errors import RequestError
+from hackathon.text.messages import Message
 from hackathon.text.paths import runtime_file, shipped, user_config
 
 if TYPE_CHECKING:
@@ -56,7 +57,12 @@ def find_cluster(name: str, folders: Sequence[Path]) -> Path:
     """Return the file of a cluster's profile, the first on the search path."""
     path = _find(name, _cluster_folders(folders), ".yaml") or _of_package("clusters", name)
     if path is None:
-        raise _unknown("config.no_cluster", "config.no_cluster_near", name, cluster_files(folders)[0])
+        raise _unknown(
+            Message("config.no_cluster", "there is no cluster {name}; known: {known}"),
+            Message("config.no_cluster_near", "there is no cluster {name}; did you mean `{near}`?"),
+            name,
+            cluster_files(folders)[0],
+        )
     return path
 
 
@@ -74,7 +80,12 @@ def load_recipe(target: str | Path, folders: Sequence[Path] = ()) -> tuple[Recip
     if folder is None and "\0" not in text and text and os.path.isfile(os.path.join(text, RECIPE_FILE)):  # noqa: PTH113, PTH118
         folder = Path(text)
     if folder is None:
-        raise _unknown("config.no_recipe", "config.no_recipe_near", text, recipe_files(folders)[0])
+        raise _unknown(
+            Message("config.no_recipe", "there is no recipe {name}; known: {known}"),
+            Message("config.no_recipe_near", "there is no recipe {name}; did you mean `{near}`?"),
+            text,
+            recipe_files(folders)[0],
+        )
     return _recipe(folder.absolute()), folder.absolute()
 
 
@@ -203,10 +214,29 @@ def find_rules(folders: Sequence[Path] = ()) -> "tuple[list[tuple[Rule, Path]], 
                 if other in packages or other.is_relative_to(shipped("templates")):
                     origin = packages.get(other, TOOLKIT)
                     values = {"id": rule.id, "package": packages[path], "other": origin}
-                    problems.append(Problem("plug_ins.rule_hidden", path, None, ("rules", index, "id"), values))
+                    problems.append(
+                        Problem(
+                            Message(
+                                "plug_ins.rule_hidden",
+                                "the rule {id} of the package {package} is not used: {other} has one of this name",
+                            ),
+                            path,
+                            None,
+                            ("rules", index, "id"),
+                            values,
+                        )
+                    )
             elif other != path and other.parent == path.parent:
                 values = {"id": rule.id, "other": other.name}
-                problems.append(Problem("rules.id_elsewhere", path, None, ("rules", index, "id"), values))
+                problems.append(
+                    Problem(
+                        Message("rules.id_elsewhere", "{id} is also in {other}, which is used"),
+                        path,
+                        None,
+                        ("rules", index, "id"),
+                        values,
+                    )
+                )
     return list(by_id.values()), problems
 
 
@@ -256,7 +286,17 @@ def _recipe(folder: Path) -> Recipe:
     recipe = _read(Recipe, path, folder.resolve().name)
     # the file's bytes do not show whether the program exists, so check it each time
     if not (folder / recipe.entry).is_file():
-        raise ConfigError([Problem("config.entry_missing", path, None, ("entry",), {"name": shown(recipe.entry)})])
+        raise ConfigError(
+            [
+                Problem(
+                    Message("config.entry_missing", "{name} does not exist in the recipe's folder"),
+                    path,
+                    None,
+                    ("entry",),
+                    {"name": shown(recipe.entry)},
+                )
+            ]
+        )
     beside = (folder / recipe.entry).parent
     shared = _shared_paths(recipe.shared, folder)
     problems = [
@@ -284,7 +324,15 @@ def _no_shared(path: Path, number: int, name: str, folder: Path) -> Problem:
     names = sorted({entry for base in _shared_folders(folder) for entry in _names(base) if not entry.startswith("_")})
     near = nearest(name, names)
     values = {"name": shown(name), **({"near": near} if near else {"known": listing(names) or "–"})}
-    return Problem("config.no_shared_near" if near else "config.no_shared", path, None, (SHARED, number), values)
+    return Problem(
+        Message("config.no_shared_near", "there is no shared file {name}; did you mean `{near}`?")
+        if near
+        else Message("config.no_shared", "there is no shared file {name}; known: {known}"),
+        path,
+        None,
+        (SHARED, number),
+        values,
+    )
 
 
 def _read(
@@ -399,7 +447,11 @@ def _add_packages(kind: str, files: dict[str, Path]) -> list[Problem]:
                 files[plug_in.name] = plug_ins.file_of(plug_in)
             elif origin_of(files[plug_in.name], ()) == TOOLKIT:
                 raise RequestError(
-                    "plug_ins.hidden", name=plug_in.name, group=f"hackathon.{kind}", package=plug_in.package
+                    "plug_ins.hidden",
+                    "{name} ({group}) of the package {package} is not used: the toolkit has its own.",
+                    name=plug_in.name,
+                    group=f"hackathon.{kind}",
+                    package=plug_in.package,
                 )
         except RequestError as error:
             problems.append(_problem(plug_in, error))

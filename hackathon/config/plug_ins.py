@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from hackathon.text.errors import RequestError
-from hackathon.text.messages import message
+from hackathon.text.messages import _
 from hackathon.text.paths import user_cache
 
 FILES = {"recipes": "{name}/recipe.yaml", "clusters": "{name}.yaml", "rules": "{name}.yaml", "templates": "."}
@@ -82,7 +82,14 @@ def find(kind: str, name: str) -> PlugIn | None:
         ]
     if len(matches) > 1:
         packages = ", ".join(plug_in.package for plug_in in matches)
-        raise RequestError("plug_ins.twice", group=f"hackathon.{kind}", name=name, packages=packages)
+        raise RequestError(
+            "plug_ins.twice",
+            "{name} ({group}) is in several packages: {packages}",
+            hint="Remove all but one of them: python -m pip uninstall NAME",
+            group=f"hackathon.{kind}",
+            name=name,
+            packages=packages,
+        )
     return matches[0] if matches else None
 
 
@@ -90,7 +97,7 @@ def load(plug_in: PlugIn) -> Any:
     """Return the object that a command's or scheduler's entry point names. Raises RequestError as `broken` says."""
     import importlib
 
-    module, _, attributes = plug_in.target.partition(":")
+    module, __, attributes = plug_in.target.partition(":")
     try:
         value: Any = importlib.import_module(module)
         for attribute in filter(None, attributes.split(".")):
@@ -103,11 +110,11 @@ def load(plug_in: PlugIn) -> Any:
 def file_of(plug_in: PlugIn) -> Path:
     """Return the file of a recipe, cluster or rules, or the folder of templates. Raises the error of `broken`."""
     if not plug_in.name or set(plug_in.name) & set("/\0") or plug_in.name.startswith("."):
-        raise broken(plug_in, message("plug_ins.bad_name"))
+        raise broken(plug_in, _("a name must not be empty, begin with a dot or contain a slash"))
     folder = _folder_of(plug_in)
     path = folder / FILES[plug_in.kind].format(name=plug_in.name)
     if plug_in.kind != "templates" and not path.is_file():
-        raise broken(plug_in, message("plug_ins.no_file", file=path))
+        raise broken(plug_in, _("the file {file} does not exist", file=path))
     return path
 
 
@@ -129,6 +136,9 @@ def broken(plug_in: PlugIn, reason: object) -> RequestError:
     text = " ".join(str(reason).split())
     return RequestError(
         "plug_ins.broken",
+        "The package {package} cannot be used: entry point {group}: {name} = {target}: {reason}",
+        hint="Install a version of {distribution} that fits this toolkit, or remove it: python -m pip uninstall "
+        "{distribution!q}. Everything else works without it.",
         package=plug_in.package,
         distribution=plug_in.distribution,
         group=f"hackathon.{plug_in.kind}",
@@ -143,7 +153,7 @@ def _folder_of(plug_in: PlugIn) -> Path:
 
     top, *parts = plug_in.target.split(".")
     if not all(part.isidentifier() for part in (top, *parts)):
-        raise broken(plug_in, message("plug_ins.no_folder_name"))
+        raise broken(plug_in, _("the value must be a folder of a package, such as package.folder"))
     try:
         # only the first name: to find a module below it Python would run the package
         spec = importlib.util.find_spec(top)
@@ -153,7 +163,7 @@ def _folder_of(plug_in: PlugIn) -> Path:
         folder = Path(location, *parts)
         if folder.is_dir():
             return folder
-    raise broken(plug_in, message("plug_ins.no_folder", folder="/".join((top, *parts))))
+    raise broken(plug_in, _("the folder {folder} does not exist", folder="/".join((top, *parts))))
 
 
 def _marks() -> _Marks:
@@ -199,7 +209,7 @@ def _recall(marks: _Marks) -> list[PlugIn] | None:
     """Return the cached list for this state of the folders, or None."""
     try:
         with open(_kept_in(), encoding="utf-8", errors="surrogateescape") as stream:  # noqa: PTH123
-            head, _, text = stream.read().partition("\n\n")
+            head, __, text = stream.read().partition("\n\n")
         rows = [line.split("\t") for line in text.splitlines()]
     except (OSError, RuntimeError):
         return None

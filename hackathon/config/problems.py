@@ -9,7 +9,7 @@ from typing import Any
 from hackathon.config.fields import KeyPath
 from hackathon.text.errors import RequestError
 from hackathon.text.files import open_regular
-from hackathon.text.messages import message
+from hackathon.text.messages import Message, _
 from hackathon.text.told import Sayable
 
 MAXIMUM_BYTES = 1 << 20
@@ -58,10 +58,21 @@ class ConfigError(RequestError):
     def __init__(self, problems: Sequence[Problem], more: int = 0) -> None:
         ordered = sorted(problems, key=lambda problem: problem.line or 0)
         count = len(ordered) + more
-        super().__init__("config.wrong_file", file=str(ordered[0].file), count=count)
+        super().__init__(
+            "config.wrong_file", "{file} has {count} {count:problem|problems}:", file=str(ordered[0].file), count=count
+        )
         named = ordered[:MOST_NAMED]
         if count > len(named):
-            named.append(Problem("config.more_problems", named[0].file, values={"count": count - len(named)}))
+            named.append(
+                Problem(
+                    Message(
+                        "config.more_problems",
+                        "{count} more {count:problem is|problems are} not listed; fix these first",
+                    ),
+                    named[0].file,
+                    values={"count": count - len(named)},
+                )
+            )
         self.problems: tuple[Problem, ...] = tuple(named)
 
     @property
@@ -69,7 +80,7 @@ class ConfigError(RequestError):
         """One line for a single problem; a headline and one line each for several."""
         if len(self.problems) == 1:
             return str(self.problems[0])
-        return "\n".join([message(self.id, **self.values), *(f"  {problem}" for problem in self.problems)])
+        return "\n".join([_(self.id, **self.values), *(f"  {problem}" for problem in self.problems)])
 
 
 def read_bounded(path: Path) -> bytes:
@@ -78,12 +89,22 @@ def read_bounded(path: Path) -> bytes:
         with open_regular(path) as stream:
             raw = stream.read(MAXIMUM_BYTES + 1)
     except FileNotFoundError:
-        raise ConfigError([Problem("config.file_missing", path)]) from None
+        raise ConfigError([Problem(Message("config.file_missing", "the file does not exist"), path)]) from None
     except OSError as error:
         values = {"reason": error.strerror or str(error)}
-        raise ConfigError([Problem("config.file_unreadable", path, values=values)]) from None
+        raise ConfigError(
+            [Problem(Message("config.file_unreadable", "the file cannot be read: {reason}"), path, values=values)]
+        ) from None
     if len(raw) > MAXIMUM_BYTES:
-        raise ConfigError([Problem("config.file_too_large", path, values={"limit": f"{MAXIMUM_BYTES >> 20} MiB"})])
+        raise ConfigError(
+            [
+                Problem(
+                    Message("config.file_too_large", "the file is larger than {limit}"),
+                    path,
+                    values={"limit": f"{MAXIMUM_BYTES >> 20} MiB"},
+                )
+            ]
+        )
     return raw
 
 

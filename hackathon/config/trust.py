@@ -24,7 +24,7 @@ from hackathon.access.ownership import (
 from hackathon.access.permissions import Others, group_name, user_name
 from hackathon.config import load
 from hackathon.text.errors import HackathonError, RequestError
-from hackathon.text.messages import message
+from hackathon.text.messages import _, ngettext
 from hackathon.text.printable import printable
 
 if TYPE_CHECKING:
@@ -41,7 +41,14 @@ class UntrustedEventError(RequestError):
 
     def __init__(self, event_file: Look) -> None:
         folder = shlex.quote(printable(str(event_file.path.parent)))
-        super().__init__("trust.event", about=about(event_file), folder=folder)
+        super().__init__(
+            "trust.event",
+            "{about} You have not trusted it yet.",
+            hint="if you take part in it, type: hackathon trust {folder!q}; otherwise: hackathon trust --ignore "
+            "{folder!q}",
+            about=about(event_file),
+            folder=folder,
+        )
         self.found = event_file
 
 
@@ -50,14 +57,28 @@ class ForeignError(RequestError):
 
     def __init__(self, file: ForeignFile) -> None:
         path = file.path.parent if file.path.name == load.PROJECT_FILE else file.path
-        super().__init__("trust.foreign", what=why(file), place=shlex.quote(printable(str(path))))
+        super().__init__(
+            "trust.foreign",
+            "{what}; commands, environments and templates of other accounts are not run",
+            hint="check {place} first; --trust then runs it once, and `hackathon trust FOLDER` trusts a project "
+            "from now on. If it is yours, you can also close it to others: chmod go-w",
+            what=why(file),
+            place=shlex.quote(printable(str(path))),
+        )
 
 
 class ForeignFolderError(RequestError):
     """The toolkit would write into a folder that another account owns, can write or can replace."""
 
     def __init__(self, folder: ForeignFile) -> None:
-        super().__init__("trust.foreign_folder", what=why(folder), folder=shlex.quote(printable(str(folder.path))))
+        super().__init__(
+            "trust.foreign_folder",
+            "{what}; nothing is written there, for others could replace it or put links and programs into it",
+            hint="use a folder of your own, remove {folder} if it is not yours to keep, or close it: chmod go-w. "
+            "--trust uses it this once; a project of your team counts after `hackathon trust`",
+            what=why(folder),
+            folder=shlex.quote(printable(str(folder.path))),
+        )
 
 
 class TrustedEvent(NamedTuple):
@@ -215,33 +236,33 @@ def about(event_file: Look) -> str:
     """Return the facts for trusting an event: file, owner, who can write it, teams."""
     strangers = own().strangers(event_file.writers)
     values = {"file": printable(str(event_file.path)), "owner": user_name(event_file.owner)}
-    return f"{message('trust.about', **values)}{_also(event_file, strangers)} {_teams(event_file)}"
+    return f"{_('The event {file} belongs to {owner}.', **values)}{_also(event_file, strangers)} {_teams(event_file)}"
 
 
 def about_project(project_file: Look) -> str:
     """Return the facts for trusting a project: file, owner, who can write it."""
     strangers = own().strangers(project_file.writers)
     values = {"file": printable(str(project_file.path)), "owner": user_name(project_file.owner)}
-    return message("trust.about_project", **values) + _also(project_file, strangers)
+    return _("The project {file} belongs to {owner}.", **values) + _also(project_file, strangers)
 
 
 def why(file: ForeignFile) -> str:
     """Return why a file does not count, as text."""
     path = printable(str(file.path))
     if file.owner in file.strangers.owners:
-        return message("trust.belongs", path=path, owner=user_name(file.owner))
-    return message("trust.written", path=path, who=_names(file.strangers))
+        return _("{path} belongs to {owner}", path=path, owner=user_name(file.owner))
+    return _("{path} can be changed by {who}", path=path, who=_names(file.strangers))
 
 
 def _also(event_file: Look, strangers: Others) -> str:
     writers = replace(strangers, owners=strangers.owners - {event_file.owner})
-    return " " + message("trust.also_written", who=_names(writers)) if writers else ""
+    return " " + _("{who} can change it, too.", who=_names(writers)) if writers else ""
 
 
 def _names(accounts: Others) -> str:
     names = [user_name(number) for number in sorted(accounts.owners | accounts.users)]
-    names += [message("trust.group", name=group_name(number)) for number in sorted(accounts.groups)]
-    return ", ".join([*names, *([message("trust.everybody")] if accounts.everybody else [])])
+    names += [_("group {name}", name=group_name(number)) for number in sorted(accounts.groups)]
+    return ", ".join([*names, *([_("everybody")] if accounts.everybody else [])])
 
 
 def _teams(event_file: Look) -> str:
@@ -251,9 +272,11 @@ def _teams(event_file: Look) -> str:
     except HackathonError as error:
         return printable(error.message)
     if not teams:
-        return message("trust.no_teams")
+        return _("It has no teams.")
     names = ", ".join(printable(name)[:40] for name in teams[:NAMED]) + (", …" if len(teams) > NAMED else "")
-    return message("trust.teams", count=len(teams), names=names)
+    return ngettext(
+        "It has {count} team: {names}.", "It has {count} teams: {names}.", len(teams), count=len(teams), names=names
+    )
 
 
 def _event(start: Path) -> Look | None:

@@ -15,14 +15,14 @@ from hackathon.config.fields import LEAST_MEMORY, KeyPath
 from hackathon.config.problems import MOST_NAMED, ConfigError, Problem, listing, nearest, shown
 from hackathon.config.records import Mismatch, below, options
 from hackathon.config.yaml import WIDE_KEY, Document
-from hackathon.text.messages import message
+from hackathon.text.messages import N_, Message, _
 from hackathon.text.units import parse_size, with_unit
 
 _KINDS = {
-    str: "config.kind_text",
-    int: "config.kind_int",
-    float: "config.kind_number",
-    bool: "config.kind_bool",
+    str: N_("text"),
+    int: N_("a whole number"),
+    float: N_("a number"),
+    bool: N_("true or false"),
 }
 _ELEVEN_BOOL = frozenset({"yes", "no", "on", "off", "y", "n"})
 _NUMBER = re.compile(r"([-+]?)([0-9]+)((?:\.[0-9]+)?)")
@@ -39,7 +39,11 @@ def validate(
     value = {} if document.value is None else document.value
     if not isinstance(value, dict):
         wide = WIDE_KEY.match(value) if isinstance(value, str) else None
-        identifier = "config.yaml_wide_colon" if wide else "config.not_mapping"
+        identifier = (
+            Message("config.yaml_wide_colon", "the colon and the space after a key must be half-width: write `{key}: `")
+            if wide
+            else Message("config.not_mapping", "the file must consist of `key: value` lines")
+        )
         values = {"key": wide[1].strip()} if wide else {}
         raise ConfigError([Problem(identifier, document.path, document.line(()), values=values)])
     checked = _checked(record, document, name)
@@ -95,7 +99,7 @@ def _checked(record: type, document: Document, name: str | None) -> _Checked:
         if again and all(error.rule == "missing" for error in again):
             for error in again:
                 _parent(value, error.path)[error.path[-1]] = "x"
-            built, _ = records.checked(record, value)
+            built, __ = records.checked(record, value)
     if built is not None:
         wrong = {error.path for error in errors}
         for problem in check_record(built, document, name):
@@ -113,23 +117,31 @@ def _problem(error: Mismatch, record: type, document: Document) -> Problem:
 def _words(error: Mismatch, record: type) -> tuple[str, dict[str, Any]]:
     match error.rule:
         case "missing":
-            return "config.missing", {}
+            return Message("config.missing", "is missing"), {}
         case "unknown":
             keys = _known_keys(record, error.path[:-1])
             near = nearest(str(error.path[-1]), keys)
             if near:
-                return "config.unknown_key_near", {"near": near}
-            return "config.unknown_key", {"known": listing(keys), "version": __version__}
+                return Message("config.unknown_key_near", "unknown key; did you mean `{near}`?"), {"near": near}
+            return Message(
+                "config.unknown_key",
+                "hackathon {version} does not know this key (the file may be for a newer version); known keys: {known}",
+            ), {"known": listing(keys), "version": __version__}
         case "walltime":
-            return "config.bad_walltime", {"value": shown(error.value)}
+            return Message("config.bad_walltime", "{value} is not a walltime such as 00:30:00, 90m or 2h"), {
+                "value": shown(error.value)
+            }
         case "size":
             return _size_words(error.value)
         case "small":
-            return "config.too_small", {"limit": f"{error.hint:g}"}
+            return Message("config.too_small", "must be at least {limit}"), {"limit": f"{error.hint:g}"}
         case "not_finite":
-            return "config.not_finite", {}
+            return Message("config.not_finite", "must be a finite number"), {}
         case "not_utf8":
-            return "config.wrong_value", {"value": shown(error.value), "kind": "UTF-8"}
+            return Message("config.wrong_value", "{value} is not allowed here ({kind})"), {
+                "value": shown(error.value),
+                "kind": "UTF-8",
+            }
         case _:
             return _wrong_kind(error)
 
@@ -147,21 +159,41 @@ def _wrong_kind(error: Mismatch) -> tuple[str, dict[str, Any]]:
     if not kinds:
         values = {"value": shown(error.value), "choices": listing(choices)}
         near = nearest(error.value, choices) if isinstance(error.value, str) else None
-        return ("config.choice_near", {**values, "near": near}) if near else ("config.choice", values)
-    if [*kinds] == ["config.kind_bool"] and not choices and str(error.value).lower() in _ELEVEN_BOOL:
-        return "config.not_bool", {"value": shown(error.value)}
+        return (
+            (
+                Message("config.choice_near", "{value} is not one of: {choices}; did you mean `{near}`?"),
+                {**values, "near": near},
+            )
+            if near
+            else (Message("config.choice", "{value} is not one of: {choices}"), values)
+        )
+    if (
+        [*kinds] == [Message("config.kind_bool", "true or false")]
+        and not choices
+        and str(error.value).lower() in _ELEVEN_BOOL
+    ):
+        return Message("config.not_bool", "{value} is text in YAML 1.2; write true or false"), {
+            "value": shown(error.value)
+        }
     plain = _plain_number(error.value) if isinstance(error.value, str) else None
     if plain is not None and plain != error.value and kinds.keys() & {"config.kind_int", "config.kind_number"}:
-        return "config.odd_number", {"value": shown(error.value), "plain": plain}
-    identifier = "config.wrong_kind" if plain is None else "config.quoted_number"
+        return Message(
+            "config.odd_number",
+            "a number has half-width digits and no leading zeros; instead of {value}, write {plain}",
+        ), {"value": shown(error.value), "plain": plain}
+    identifier = (
+        Message("config.wrong_kind", "{value} is not {expected}")
+        if plain is None
+        else Message("config.quoted_number", "{value} is text because it is quoted; write {expected} without quotes")
+    )
     return identifier, {"expected": _Kinds(tuple(kinds), tuple(choices)), "value": shown(error.value)}
 
 
 def _kind(option: Any) -> str | None:
     """Return the message id of what a type is called; None for choices and for nothing."""
     if is_dataclass(option) or get_origin(option) is dict:
-        return "config.kind_mapping"
-    return "config.kind_list" if get_origin(option) is list else _KINDS.get(option)
+        return Message("config.kind_mapping", "a mapping (key: value)")
+    return Message("config.kind_list", "a list") if get_origin(option) is list else _KINDS.get(option)
 
 
 @dataclass(frozen=True)
@@ -172,20 +204,27 @@ class _Kinds:
     choices: tuple[str, ...]
 
     def __str__(self) -> str:
-        words = [*(message(kind) for kind in self.kinds), *self.choices]
-        return message("config.or").join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+        words = [*(_(kind) for kind in self.kinds), *self.choices]
+        return _(" or ").join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
 def _size_words(value: Any) -> tuple[str, dict[str, Any]]:
     """Return the id and the values of the message for an invalid memory size."""
     meant = with_unit(value)
     if meant is not None:
-        return "config.size_unit", {"value": shown(value), "meant": meant}
+        return Message("config.size_unit", "{value} without a unit would be bytes; write a unit, e.g. {meant}"), {
+            "value": shown(value),
+            "meant": meant,
+        }
     try:
         small = parse_size(value) < LEAST_MEMORY
     except ValueError:
         small = False
-    return ("config.too_small", {"limit": "1 MiB"}) if small else ("config.bad_size", {"value": shown(value)})
+    return (
+        (Message("config.too_small", "must be at least {limit}"), {"limit": "1 MiB"})
+        if small
+        else (Message("config.bad_size", "{value} is not a size such as 256 GB or 16 GiB"), {"value": shown(value)})
+    )
 
 
 def _plain_number(text: str) -> str | None:

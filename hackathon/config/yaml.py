@@ -15,6 +15,7 @@ import yaml as pyyaml
 
 from hackathon.config.fields import KeyPath
 from hackathon.config.problems import ConfigError, Problem, read_bounded, shown
+from hackathon.text.messages import Message
 
 MAXIMUM_DEPTH = 30
 MAXIMUM_VALUES = 50_000
@@ -93,7 +94,14 @@ def parse_yaml(raw: bytes, path: Path) -> Document:
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
         raise ConfigError(
-            [Problem("config.not_utf8", path, line, values={"byte": f"0x{raw[error.start]:02x}"})]
+            [
+                Problem(
+                    Message("config.not_utf8", "the file is not UTF-8 text (byte {byte}); save it as UTF-8"),
+                    path,
+                    line,
+                    values={"byte": f"0x{raw[error.start]:02x}"},
+                )
+            ]
         ) from None
     try:
         root, builder = _built(text, path)
@@ -160,7 +168,12 @@ class _Builder:
             if isinstance(event, pyyaml.DocumentStartEvent):
                 count += 1
                 if count > 1:
-                    raise self._stop("config.yaml_documents", event)
+                    raise self._stop(
+                        Message(
+                            "config.yaml_documents", "a file may contain only one document; delete the second `---`"
+                        ),
+                        event,
+                    )
                 root = self._tree(parser)
         return root
 
@@ -181,9 +194,11 @@ class _Builder:
             elif isinstance(event, pyyaml.CollectionStartEvent):
                 self._refuse_tag(event, "seq" if isinstance(event, pyyaml.SequenceStartEvent) else "map")
                 if stack and isinstance(stack[-1][0].value, dict) and keys[-1] is None:
-                    raise self._stop("config.yaml_key", event)
+                    raise self._stop(Message("config.yaml_key", "a key must be a plain word"), event)
                 if len(stack) >= MAXIMUM_DEPTH:
-                    raise self._stop("config.yaml_depth", event, limit=MAXIMUM_DEPTH)
+                    raise self._stop(
+                        Message("config.yaml_depth", "nested deeper than {limit} levels"), event, limit=MAXIMUM_DEPTH
+                    )
                 if event.anchor:
                     self.anchors[event.anchor] = None
                 node = _Node([] if isinstance(event, pyyaml.SequenceStartEvent) else {}, _line(event))
@@ -204,7 +219,9 @@ class _Builder:
     def _expect_end(self, parser: Any) -> None:
         event = parser.get_event()
         if not isinstance(event, pyyaml.DocumentEndEvent):
-            raise self._stop("config.yaml_documents", event)
+            raise self._stop(
+                Message("config.yaml_documents", "a file may contain only one document; delete the second `---`"), event
+            )
 
     def _attach(self, parent: _Node, keys: list[tuple[str, int] | None], node: _Node, event: Any) -> None:
         """Put a finished node into the innermost open container: as an item, a key or a value."""
@@ -217,12 +234,19 @@ class _Builder:
         key = keys[-1]
         if key is None:
             if isinstance(event, pyyaml.AliasEvent):
-                raise self._stop("config.yaml_key", event)
+                raise self._stop(Message("config.yaml_key", "a key must be a plain word"), event)
             word = node.word if node.word is not None else str(node.value if node.value is not None else "")
             if word == "<<" and not event.style:
-                raise self._stop("config.yaml_merge", event)
+                raise self._stop(
+                    Message("config.yaml_merge", "merge keys (`<<`) are not supported; write out the keys"), event
+                )
             if word in parent.value:
-                self._note("config.yaml_duplicate", event, word, first=parent.children[word][0])
+                self._note(
+                    Message("config.yaml_duplicate", "this key is already in line {first}"),
+                    event,
+                    word,
+                    first=parent.children[word][0],
+                )
             keys[-1] = (word, _line(event))
             return
         name, line = key
@@ -243,7 +267,13 @@ class _Builder:
                 # two escapes, as JSON writes a character beyond U+FFFF
                 value = value.encode("utf-16", "surrogatepass").decode("utf-16")
             except UnicodeDecodeError:
-                raise self._stop("config.yaml_surrogate", event) from None
+                raise self._stop(
+                    Message(
+                        "config.yaml_surrogate",
+                        "a \\ud800 to \\udfff escape is only half of a character; write the character itself",
+                    ),
+                    event,
+                ) from None
         # the tag `!` makes text of everything
         if (event.implicit[0] and event.tag != "!") or (kind and kind != "str"):
             value = scalar(event.value)
@@ -251,17 +281,31 @@ class _Builder:
             if kind == "float" and type(value) is int:
                 value = float(value)
             if kind and kind != "str" and _kind(value) != kind:
-                raise self._stop("config.yaml_tag_value", event, tag=f"!!{kind}", value=shown(event.value))
+                raise self._stop(
+                    Message("config.yaml_tag_value", "{value} is not a {tag}"),
+                    event,
+                    tag=f"!!{kind}",
+                    value=shown(event.value),
+                )
         return _Node(value, _line(event), word=word)
 
     def _alias(self, event: Any, depth: int) -> _Node:
         if event.anchor not in self.anchors:
-            raise self._stop("config.yaml_alias_unknown", event, name=event.anchor)
+            raise self._stop(
+                Message(
+                    "config.yaml_alias_unknown",
+                    "*{name} has no anchor &{name} before it; if it is text, put it in quotes",
+                ),
+                event,
+                name=event.anchor,
+            )
         node = self.anchors[event.anchor]
         if node is None:
-            raise self._stop("config.yaml_alias_loop", event, name=event.anchor)
+            raise self._stop(Message("config.yaml_alias_loop", "*{name} contains itself"), event, name=event.anchor)
         if depth + node.depth >= MAXIMUM_DEPTH:
-            raise self._stop("config.yaml_depth", event, limit=MAXIMUM_DEPTH)
+            raise self._stop(
+                Message("config.yaml_depth", "nested deeper than {limit} levels"), event, limit=MAXIMUM_DEPTH
+            )
         self._count(node.size, event)
         return _Node(node.value, _line(event), node.size, node.depth, node.word, node.children)
 
@@ -272,13 +316,21 @@ class _Builder:
         kind = _TAGS.get(event.tag)
         containers = {"seq", "map"}
         if kind is None or (kind != default and (kind in containers or default in containers)):
-            raise self._stop("config.yaml_tag", event, tag=shown(event.tag.replace(_CORE, "!!")))
+            raise self._stop(
+                Message("config.yaml_tag", "the tag {tag} is not allowed; write plain values"),
+                event,
+                tag=shown(event.tag.replace(_CORE, "!!")),
+            )
         return kind
 
     def _count(self, size: int, event: Any) -> None:
         self.values += size
         if self.values > MAXIMUM_VALUES:
-            raise self._stop("config.yaml_values", event, limit=MAXIMUM_VALUES)
+            raise self._stop(
+                Message("config.yaml_values", "more than {limit} values (aliases count each time they are used)"),
+                event,
+                limit=MAXIMUM_VALUES,
+            )
 
     def _note(self, identifier: str, event: Any, key: str, **values: Any) -> None:
         self.problems.append(Problem(identifier, self.path, _line(event), (key,), values))
@@ -312,23 +364,42 @@ def _syntax_problem(error: pyyaml.YAMLError, text: str, path: Path) -> Problem:
     if mark is None:
         position = getattr(error, "position", None)
         line = text.count("\n", 0, position) + 1 if isinstance(position, int) and position >= 0 else None
-        return Problem("config.yaml_character", path, line)
+        return Problem(
+            Message("config.yaml_character", "the file contains a control character that YAML does not allow"),
+            path,
+            line,
+        )
     line = mark.line + 1
     lines = text.splitlines()
     text_of_line = lines[mark.line] if mark.line < len(lines) else ""
     indent = text_of_line[: len(text_of_line) - len(text_of_line.lstrip())]
     if "\t" in indent or text_of_line[mark.column : mark.column + 1] == "\t":
-        return Problem("config.yaml_tab", path, line)
+        return Problem(Message("config.yaml_tab", "use spaces instead of tabs for indentation"), path, line)
     if (wide := _wide_colon(error, lines)) is not None:
         number, key = wide
-        return Problem("config.yaml_wide_colon", path, number + 1, values={"key": key})
+        return Problem(
+            Message(
+                "config.yaml_wide_colon", "the colon and the space after a key must be half-width: write `{key}: `"
+            ),
+            path,
+            number + 1,
+            values={"key": key},
+        )
     if "mapping values are not allowed" in detail:
-        return Problem("config.yaml_colon", path, line)
+        return Problem(Message("config.yaml_colon", "a second `: ` in one line; put the text in quotes"), path, line)
     if "cannot start any token" in detail:
         return Problem(
-            "config.yaml_start", path, line, values={"character": shown(text_of_line[mark.column : mark.column + 1])}
+            Message("config.yaml_start", "text cannot begin with {character}; put it in quotes"),
+            path,
+            line,
+            values={"character": shown(text_of_line[mark.column : mark.column + 1])},
         )
-    return Problem("config.yaml_syntax", path, line, values={"detail": detail, "column": mark.column + 1})
+    return Problem(
+        Message("config.yaml_syntax", "not valid YAML (column {column}): {detail}"),
+        path,
+        line,
+        values={"detail": detail, "column": mark.column + 1},
+    )
 
 
 def _wide_colon(error: pyyaml.YAMLError, lines: list[str]) -> tuple[int, str] | None:

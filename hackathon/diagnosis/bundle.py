@@ -16,7 +16,7 @@ from hackathon.diagnosis.scrub import scrub
 from hackathon.diagnosis.sources import guarded_folder
 from hackathon.text.errors import RequestError
 from hackathon.text.files import open_regular
-from hackathon.text.messages import message
+from hackathon.text.messages import N_, _
 from hackathon.text.units import format_size
 
 if TYPE_CHECKING:
@@ -54,7 +54,12 @@ def bundle_path(file: str, name: str) -> Path:
     Raises RequestError for a file name without a bundle's ending: it may be a run's id.
     """
     if file and not file.endswith(ENDINGS):
-        raise RequestError("diagnosis.bundle_name", name=file)
+        raise RequestError(
+            "diagnosis.bundle_name",
+            "{name!r} is not a valid name for a bundle",
+            hint="the name must end in .tar.gz; the run comes before the option: hackathon diagnose RUN --bundle",
+            name=file,
+        )
     return Path(file) if file else Path(f"{name}-bundle.tar.gz")
 
 
@@ -111,10 +116,10 @@ def _of_run(run: Path, bundle: Bundle) -> list[tuple[str, Path, int]]:
             inside = sorted((member for member in entry.rglob("*") if member.is_file()), key=_natural)
             sources += [(str(member.relative_to(run)), member, _FOLDERS[entry.name]) for member in inside[:FILES]]
             if len(inside) > FILES:
-                bundle.left_out.append((f"{entry.name}/", message("diagnosis.left_many", count=len(inside) - FILES)))
+                bundle.left_out.append((f"{entry.name}/", _("{count} more files", count=len(inside) - FILES)))
         elif entry.is_dir():
-            why = "diagnosis.left_program" if entry.name == "source" else "diagnosis.left_folder"
-            bundle.left_out.append((f"{entry.name}/", message(why)))
+            why = N_("the program itself") if entry.name == "source" else N_("not a record of the run")
+            bundle.left_out.append((f"{entry.name}/", _(why)))
         elif entry.is_file():
             sources.append((entry.name, entry, LOG))
     # Small and telling files come first, so that they are in the bundle when not everything fits.
@@ -140,7 +145,13 @@ def _packed(
             raise
         bundle.size = bundle.path.stat().st_size
     except OSError as error:
-        raise RequestError("diagnosis.bundle_not_written", path=bundle.path, what=error.strerror or error) from error
+        raise RequestError(
+            "diagnosis.bundle_not_written",
+            "{path} cannot be written: {what}",
+            hint="choose another place: hackathon diagnose RUN --bundle /tmp/NAME.tar.gz",
+            path=bundle.path,
+            what=error.strerror or error,
+        ) from error
     return bundle
 
 
@@ -153,7 +164,7 @@ def _texts(
     total = 0
     for name, path, most in sources:
         if total >= TOTAL:
-            bundle.left_out.append((name, message("diagnosis.left_full")))
+            bundle.left_out.append((name, _("the bundle is full")))
             continue
         try:
             size, moment = path.stat().st_size, path.stat().st_mtime
@@ -164,12 +175,12 @@ def _texts(
             bundle.left_out.append((name, error.strerror or str(error)))
             continue
         if b"\0" in data[:4096]:
-            bundle.left_out.append((name, message("diagnosis.left_binary")))
+            bundle.left_out.append((name, _("not text")))
             continue
         if size > most:
             # A line that lost its beginning may have lost the word that marks a secret.
             data = data[data.find(b"\n") + 1 :] if b"\n" in data else b""
-            why = message("diagnosis.left_beginning", kept=format_size(len(data)), size=format_size(size))
+            why = _("only the last {kept} of {size}", kept=format_size(len(data)), size=format_size(size))
             bundle.left_out.append((name, why))
         total += len(data)
         yield name, data.decode("utf-8", "replace"), moment

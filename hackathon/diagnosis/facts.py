@@ -21,7 +21,7 @@ from hackathon.runs.states import RunStatus
 from hackathon.schedulers.advice import commands_of
 from hackathon.text.files import objects, open_regular, read_json
 from hackathon.text.json_fields import moment_of
-from hackathon.text.messages import message
+from hackathon.text.messages import _
 from hackathon.text.units import format_size, format_walltime
 
 NOT_KNOWN = "?"
@@ -213,7 +213,7 @@ class RunFacts:
             "hosts": ", ".join(status.hosts if status else dict.fromkeys(self.host_of.values())),
         }
         memory = self._most_memory()
-        memory_text = message("diagnosis.memory_seen", memory=memory) if memory else ""
+        memory_text = _(" (in use on a node: up to {memory})", memory=memory) if memory else ""
         texts = {name: NOT_KNOWN if value in (None, "") else str(value) for name, value in fields.items()}
         return {**texts, "memory": memory or NOT_KNOWN, "memory_seen": memory_text}
 

@@ -12,7 +12,7 @@ from hackathon.diagnosis.order import Ranked, RulePlace
 from hackathon.diagnosis.scan import LogFile
 from hackathon.logs.lines import line_ends
 from hackathon.schedulers.advice import with_commands
-from hackathon.text.messages import LANGUAGES, language, localized, message, speaking
+from hackathon.text.messages import LANGUAGES, _, language, localized, speaking
 
 
 def finding_of(
@@ -69,9 +69,11 @@ def _title(best: RulePlace, values: Mapping[str, str]) -> str:
     named = re.search(rf"(?<!\d){re.escape(values.get('missing', ''))}(?!\d)", text)
     if best.hang and not best.fact and not named:
         if values["operation"] == NOT_KNOWN:
-            text += message("diagnosis.missing", missing=values["missing"])
+            text += _("; rank {missing} never joined", missing=values["missing"])
         else:
-            text += message("diagnosis.missing_in", missing=values["missing"], operation=values["operation"])
+            text += _(
+                "; rank {missing} never joined ({operation})", missing=values["missing"], operation=values["operation"]
+            )
     return text
 
 

@@ -16,6 +16,7 @@ from hackathon.diagnosis.needles import expression_of
 from hackathon.diagnosis.scan import Scanner
 from hackathon.schedulers.advice import every_form
 from hackathon.schedulers.base import ADVICE_COMMANDS
+from hackathon.text.messages import Message
 from hackathon.text.paths import shipped
 
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
@@ -84,10 +85,24 @@ def _recognised(rule: Rule, scanner: Scanner) -> Iterator[_Complaint]:
     for path, example in _examples(rule):
         matches = {hit.rule.id: hit.rule for hit in scanner.scan_text(example.text)}
         if rule.id not in matches:
-            yield "rules.not_recognised", (*path, "text"), {}
+            yield (
+                Message(
+                    "rules.not_recognised",
+                    "rule {id} does not match this example; the pattern must occur in it as in the log",
+                ),
+                (*path, "text"),
+                {},
+            )
         worse = sorted(other.id for other in matches.values() if rule.level == "benign" and other.level != "benign")
         if worse:
-            yield "rules.harmless_is_found", (*path, "text"), {"others": ", ".join(worse)}
+            yield (
+                Message(
+                    "rules.harmless_is_found",
+                    "the example of the harmless rule {id} is matched as a failure by: {others}",
+                ),
+                (*path, "text"),
+                {"others": ", ".join(worse)},
+            )
 
 
 def _texts(rule: Rule) -> Iterator[_Complaint]:
@@ -101,14 +116,30 @@ def _texts(rule: Rule) -> Iterator[_Complaint]:
         words = placeholders | set(ADVICE_COMMANDS) if path[-1] == "check" else placeholders
         for name in _PLACEHOLDER.findall(text):
             if name not in words:
-                yield "rules.placeholder", path, {"name": name, "known": ", ".join(sorted(placeholders))}
+                yield (
+                    Message(
+                        "rules.placeholder",
+                        "{{{name}}} has no value: no group in a pattern of {id} has this name, and it is not one "
+                        "of {known}",
+                    ),
+                    path,
+                    {"name": name, "known": ", ".join(sorted(placeholders))},
+                )
 
 
 def _checks(rule: Rule) -> Iterator[_Complaint]:
     """Yield placeholders in checks that quoting cannot protect: the shell would run text from a log."""
     for number, cause in enumerate(rule.causes):
         for name in {name for form in every_form(cause.check) for name in misplaced(form)}:
-            yield "rules.check_word", ("causes", number, "check"), {"name": name}
+            yield (
+                Message(
+                    "rules.check_word",
+                    "the check of {id} would run what stands in a log: write {{{name}}} as a word of its own "
+                    "behind a command, without quotes and outside $(…); the toolkit quotes it",
+                ),
+                ("causes", number, "check"),
+                {"name": name},
+            )
 
 
 def _named(rule: Rule, together: Sequence[Rule]) -> Iterator[_Complaint]:
@@ -116,24 +147,36 @@ def _named(rule: Rule, together: Sequence[Rule]) -> Iterator[_Complaint]:
     ids = {other.id for other in together}
     for number, name in enumerate(rule.follows):
         if name not in ids or name == rule.id:
-            yield "rules.no_rule_to_follow", ("follows", number), {"name": shown(name)}
+            yield (
+                Message("rules.no_rule_to_follow", "{id} follows {name}, but no other rule has this id"),
+                ("follows", number),
+                {"name": shown(name)},
+            )
     if rule.fact and rule.fact not in names():
-        yield "rules.no_fact", ("fact",), {"name": shown(rule.fact), "known": ", ".join(names())}
+        yield (
+            Message("rules.no_fact", "{id} uses the check {name}, which does not exist; known: {known}"),
+            ("fact",),
+            {"name": shown(rule.fact), "known": ", ".join(names())},
+        )
 
 
 def _complete(rule: Rule) -> Iterator[_Complaint]:
     """Yield what a shipped rule lacks."""
     for path, text in _whole_texts(rule):
         if not isinstance(text, Mapping) or not (text.get("en", "").strip() and text.get("ja", "").strip()):
-            yield "rules.one_language", path, {}
+            yield Message("rules.one_language", "{id} needs this text in both languages: {{en: …, ja: …}}"), path, {}
     if not rule.patterns:
         return
     if rule.sample is None:
-        yield "rules.no_sample", (), {}
+        yield Message("rules.no_sample", "{id} has no `sample`"), (), {}
     elif not rule.sample.source.strip():
-        yield "rules.no_source", ("sample",), {}
+        yield (
+            Message("rules.no_source", "the sample of {id} has no `source`; say where it was observed"),
+            ("sample",),
+            {},
+        )
     if not rule.variants:
-        yield "rules.no_variant", (), {}
+        yield Message("rules.no_variant", "{id} has no `variants`"), (), {}
 
 
 def _whole_texts(rule: Rule) -> Iterator[tuple[KeyPath, object]]:

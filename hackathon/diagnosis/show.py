@@ -3,35 +3,35 @@
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from hackathon.text.messages import message
+from hackathon.text.messages import N_, _
 
 if TYPE_CHECKING:
     from hackathon.diagnosis.examine import Diagnosis
     from hackathon.diagnosis.findings import Evidence, Finding
 
 _PART_TEXTS = {
-    "gpu": "diagnosis.part_gpu",
-    "cuda": "diagnosis.part_cuda",
-    "nccl": "diagnosis.part_nccl",
-    "rendezvous": "diagnosis.part_rendezvous",
-    "gloo": "diagnosis.part_gloo",
-    "mpi": "diagnosis.part_mpi",
-    "horovod": "diagnosis.part_horovod",
-    "chainermn": "diagnosis.part_chainermn",
-    "tensorflow": "diagnosis.part_tensorflow",
-    "framework": "diagnosis.part_framework",
-    "data": "diagnosis.part_data",
-    "numerics": "diagnosis.part_numerics",
-    "filesystem": "diagnosis.part_filesystem",
-    "hardware": "diagnosis.part_hardware",
-    "env": "diagnosis.part_env",
-    "scheduler": "diagnosis.part_scheduler",
-    "silent": "diagnosis.part_silent",
+    "gpu": N_("GPU"),
+    "cuda": N_("CUDA"),
+    "nccl": N_("NCCL"),
+    "rendezvous": N_("rendezvous (how the ranks find each other)"),
+    "gloo": N_("gloo"),
+    "mpi": N_("MPI"),
+    "horovod": N_("Horovod"),
+    "chainermn": N_("ChainerMN"),
+    "tensorflow": N_("TensorFlow"),
+    "framework": N_("framework or program"),
+    "data": N_("data"),
+    "numerics": N_("numerics"),
+    "filesystem": N_("file system"),
+    "hardware": N_("hardware"),
+    "env": N_("environment"),
+    "scheduler": N_("scheduler"),
+    "silent": N_("silent failure"),
 }
 
 _DIAGNOSIS_TEXTS = {
-    "likely": "diagnosis.likely",
-    "secondary": "diagnosis.secondary",
+    "likely": N_("Possibly related: {part}"),
+    "secondary": N_("Follow-on error: {part}"),
 }
 
 SHOWN = 4
@@ -51,63 +51,70 @@ def lines_of(diagnosis: "Diagnosis", target: str, settings: str = "") -> Iterato
         parts = [diagnosis.run, f"[{settings}]" if settings else "", diagnosis.state, why]
         yield "  ".join(part for part in parts if part), True
     for finding in diagnosis.harmless if not diagnosis.findings else ():
-        yield message("diagnosis.harmless", text=finding.message), False
+        yield _("Harmless warning: {text}", text=finding.message), False
     root = diagnosis.root
     findings = [finding for finding in diagnosis.findings if finding is not root]
     for finding in reversed(findings[:SHOWN]):
         at = f" ({place(finding.evidence, finding.ranks, finding.count)})" if finding.evidence is not None else ""
-        yield f"{message(_DIAGNOSIS_TEXTS[finding.level], part=part_name(finding.part))}: {finding.message}{at}", False
+        yield f"{_(_DIAGNOSIS_TEXTS[finding.level], part=part_name(finding.part))}: {finding.message}{at}", False
     if root is not None:
         yield from cause_lines(root)
         return
     if diagnosis.findings and not any(finding.level == "likely" for finding in diagnosis.findings):
-        yield message("diagnosis.only_consequences"), False
+        yield _("These errors follow from a failure elsewhere; the first failure is not in these logs."), False
     if not diagnosis.findings:
-        yield message("diagnosis.unknown" if diagnosis.unknown else "diagnosis.nothing"), False
+        yield (
+            _(
+                N_("This failure is not known. The rarest lines before it:")
+                if diagnosis.unknown
+                else N_("No known failure was found.")
+            ),
+            False,
+        )
     for line in diagnosis.unknown:
         yield f"  {place(line)}", False
         yield f"    {line.text}", False
     if diagnosis.unknown:
-        yield message("diagnosis.bundle", target=target), False
+        yield _("For a tutor: hackathon diagnose {target!q} --bundle FILE.tar.gz", target=target), False
 
 
 def cause_lines(root: "Finding") -> Iterator[tuple[str, bool]]:
     """Yield (line, whether it is a heading) of the cause: part, location, reason, advice, checks."""
-    yield f"{message('diagnosis.cause', part=part_name(root.part))}: {root.message}", True
+    yield f"{_('Cause: {part}', part=part_name(root.part))}: {root.message}", True
     if root.evidence is not None:
-        yield f"  {message('diagnosis.where')}: {place(root.evidence, root.ranks, root.count)}", False
+        yield f"  {_('where')}: {place(root.evidence, root.ranks, root.count)}", False
         if root.evidence.text:
             yield f"    {root.evidence.text}", False
     if root.program and root.program not in root.message:
-        yield f"  {message('diagnosis.program')}: {root.program}", False
+        yield f"  {_('in your program')}: {root.program}", False
     for number, (text, check) in enumerate(root.causes):
-        yield f"  {message('diagnosis.why')}: {text}" if number == 0 else f"    {text}", False
+        yield f"  {_('why')}: {text}" if number == 0 else f"    {text}", False
         if check:
-            yield f"      {message('diagnosis.check')}: {check}", False
+            yield f"      {_('check')}: {check}", False
     if root.advice:
-        yield f"  {message('diagnosis.todo')}: {root.advice}", False
+        yield f"  {_('fix')}: {root.advice}", False
     for address in root.references[:REFERENCES]:
-        yield f"  {message('diagnosis.read_on')}: {address}", False
+        yield f"  {_('read on')}: {address}", False
 
 
 def place(evidence: "Evidence", ranks: Sequence[int] = (), count: int = 1) -> str:
     """Return `file:line, rank 1, host`, with the other ranks and the number of occurrences."""
     parts = [evidence.file if evidence.line is None else f"{evidence.file}:{evidence.line}"]
     if len(ranks) > 1:
-        parts.append(message("diagnosis.ranks", ranks=_ranges(ranks)))
+        parts.append(_("ranks {ranks}", ranks=_ranges(ranks)))
     elif evidence.rank is not None:
-        parts.append(message("diagnosis.rank", rank=evidence.rank))
+        parts.append(_("rank {rank}", rank=evidence.rank))
     if evidence.host:
         parts.append(evidence.host)
     if count > 1:
-        parts.append(message("diagnosis.times", count=count))
+        parts.append(_("{count} times", count=count))
     return ", ".join(parts)
 
 
 def part_name(part: str) -> str:
     """Return the display name of a part; an unknown part is returned unchanged."""
     try:
-        return message(_PART_TEXTS[part])
+        return _(_PART_TEXTS[part])
     except KeyError:
         return part
 

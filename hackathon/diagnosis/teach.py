@@ -23,7 +23,7 @@ from hackathon.logs.prefixes import SAMPLE, Prefixed, is_labelled, read_prefix
 from hackathon.schedulers.foreign import TOPIC
 from hackathon.text.errors import RequestError
 from hackathon.text.files import write_whole
-from hackathon.text.messages import message
+from hackathon.text.messages import _
 
 FILE = "event.yaml"
 """File in `templates/rules` for rules that were made from lines."""
@@ -102,12 +102,20 @@ def place_of(path: Path, number: int) -> TaughtLine:
                     if count == number:
                         text = line
     except OSError as error:
-        raise RequestError("rules.add_unreadable", path=path, what=error.strerror or error) from error
+        raise RequestError(
+            "rules.add_unreadable", "{path} cannot be read: {what}", path=path, what=error.strerror or error
+        ) from error
     if remaining := splitter.rest():
         count += 1
         text = remaining if count == number else text
     if not text.strip():
-        raise RequestError("rules.add_no_line", path=path, line=number, count=count)
+        raise RequestError(
+            "rules.add_no_line",
+            "line {line} of {path} is empty or does not exist ({count} lines)",
+            path=path,
+            line=number,
+            count=count,
+        )
     return TaughtLine(path, number, read_prefix(text, labelled=is_labelled(head)), text, count)
 
 
@@ -134,11 +142,21 @@ def pattern_of(text: str, names: Sequence[str] = ()) -> str:
     pattern = r"\s+".join(pieces)
     letters = sum(letter.isalpha() for letter in re.sub(r"\\[sSdw]|\[[^\]]*\]", "", pattern))
     if letters < LETTERS or _WRAPPER.search(text):
-        raise RequestError("rules.add_too_general", text=text.strip()[:120])
+        raise RequestError(
+            "rules.add_too_general",
+            "a rule for this line would match far too much: {text}",
+            hint="choose a line with words specific to this failure, for example the last line of a traceback",
+            text=text.strip()[:120],
+        )
     try:
         analysed("", pattern, False)
     except PatternError as error:
-        raise RequestError("rules.add_too_general", text=text.strip()[:120]) from error
+        raise RequestError(
+            "rules.add_too_general",
+            "a rule for this line would match far too much: {text}",
+            hint="choose a line with words specific to this failure, for example the last line of a traceback",
+            text=text.strip()[:120],
+        ) from error
     return pattern
 
 
@@ -157,7 +175,12 @@ def make_rule(
     pattern = pattern_of(text, [*hosts, *([line.read.host] if line.read.host else []), *own_names()])
     for rule in known_rules:
         if any(candidate.regex == pattern for candidate in rule.patterns):
-            raise RequestError("rules.add_known", id=rule.id)
+            raise RequestError(
+                "rules.add_known",
+                "rule {id} already has this pattern",
+                hint="see `hackathon rules show {id!q}`; a rule with the same id in the event's file replaces it",
+                id=rule.id,
+            )
     sample = scrub(" ".join(text.split()) if len(text) > LONGEST else text.strip())
     source = scrub(f"{Path(*line.path.parts[-2:])}:{line.number}, {time.strftime('%Y-%m-%d')}")
     return Rule(
@@ -178,15 +201,35 @@ def try_rule(rule: Rule, line: TaughtLine, healthy: Sequence[Path] = ()) -> int:
     """
     scanner = Scanner([rule])
     if not scanner.scan_text(line.raw + "\n"):
-        raise RequestError("rules.add_misses", pattern=rule.patterns[0].regex)
+        raise RequestError(
+            "rules.add_misses",
+            "the pattern does not match its own line: {pattern}",
+            hint="write the rule by hand, and test it with `hackathon rules check FILE`",
+            pattern=rule.patterns[0].regex,
+        )
     for path in healthy:
         if not path.is_file():
-            raise RequestError("rules.add_unreadable", path=path, what=message("rules.add_no_file"))
+            raise RequestError(
+                "rules.add_unreadable", "{path} cannot be read: {what}", path=path, what=_("no such file")
+            )
         for hit in scanner.scan([LogFile(path, str(path))]):
-            raise RequestError("rules.add_healthy", path=path, line=hit.evidence.line, text=hit.evidence.text[:120])
+            raise RequestError(
+                "rules.add_healthy",
+                "it matches the healthy log {path}:{line}: {text}",
+                hint="choose another line of the failure",
+                path=path,
+                line=hit.evidence.line,
+                text=hit.evidence.text[:120],
+            )
     count = sum(hit.count for hit in scanner.scan([LogFile(line.path, str(line.path))]))
     if count > OFTEN and count > SHARE * line.lines:
-        raise RequestError("rules.add_often", count=count, lines=line.lines)
+        raise RequestError(
+            "rules.add_often",
+            "it matches {count} of {lines} lines of its own log, so it is regular output",
+            hint="choose another line of the failure",
+            count=count,
+            lines=line.lines,
+        )
     return count
 
 
@@ -204,7 +247,13 @@ def write_rule(folder: Path, rule: Rule, known_rules: Sequence[Rule]) -> Taught:
             path = shared if _replaceable(shared) else folder / f"event-{_user()}.yaml"
             return _added(path, rule, known_rules)
     except OSError as error:
-        raise RequestError("rules.add_not_written", folder=folder, what=error.strerror or error) from error
+        raise RequestError(
+            "rules.add_not_written",
+            "cannot write a rule to {folder}: {what}",
+            hint="use --here project or --here user to write it elsewhere",
+            folder=folder,
+            what=error.strerror or error,
+        ) from error
 
 
 def as_yaml(rule: Rule) -> str:
@@ -229,10 +278,21 @@ def _added(path: Path, rule: Rule, known_rules: Sequence[Rule]) -> Taught:
         try:
             present = load_rule_file(path)
         except ConfigError as error:
-            raise RequestError("rules.add_broken", path=path, problem=str(error.problems[0])) from error
+            raise RequestError(
+                "rules.add_broken",
+                "{path} would become invalid: {problem}",
+                hint="repair the file (`hackathon rules check`) and try again",
+                path=path,
+                problem=str(error.problems[0]),
+            ) from error
     for other in present:
         if other.patterns == rule.patterns:
-            raise RequestError("rules.add_known", id=other.id)
+            raise RequestError(
+                "rules.add_known",
+                "rule {id} already has this pattern",
+                hint="see `hackathon rules show {id!q}`; a rule with the same id in the event's file replaces it",
+                id=other.id,
+            )
     rule = replace(rule, id=_free(rule.id, {other.id for other in [*present, *known_rules]}))
     text = as_yaml(rule)
     first = re.search(r"^rules:[^\n]*\n(?:[ \t]*(?:#[^\n]*)?\n)*(?P<indent> *)-", before, re.MULTILINE)
@@ -247,7 +307,13 @@ def _added(path: Path, rule: Rule, known_rules: Sequence[Rule]) -> Taught:
     finally:
         trial.unlink(missing_ok=True)
     if problems:
-        raise RequestError("rules.add_broken", path=path, problem=str(problems[0]).replace(trial.name, path.name))
+        raise RequestError(
+            "rules.add_broken",
+            "{path} would become invalid: {problem}",
+            hint="repair the file (`hackathon rules check`) and try again",
+            path=path,
+            problem=str(problems[0]).replace(trial.name, path.name),
+        )
     write_whole(path, content)
     path.chmod(0o600 | path.parent.stat().st_mode & 0o044)  # other users replace the file; they do not write into it
     return Taught(rule, path, text)

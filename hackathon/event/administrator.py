@@ -5,14 +5,24 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from hackathon.text.errors import HackathonError, RequestError
-from hackathon.text.messages import message
+from hackathon.text.messages import _
 
 
 def admin_script(commands: Sequence[Sequence[str]]) -> str:
     """Return the administrator's commands as a script, to be read before it is run: one per line, every word quoted."""
     import shlex
 
-    head = ["#!/bin/sh", *(f"# {line}" for line in message("event.script_head").splitlines()), "set -eu"]
+    head = [
+        "#!/bin/sh",
+        *(
+            f"# {line}"
+            for line in _(
+                "Gives the event's directories to the groups of the teams. Written by `hackathon event init`; "
+                "review it before you run it."
+            ).splitlines()
+        ),
+        "set -eu",
+    ]
     return "\n".join([*head, *(shlex.join(command) for command in commands)]) + "\n"
 
 
@@ -24,6 +34,8 @@ def write_script(path: Path, commands: Sequence[Sequence[str]]) -> None:
         with os.fdopen(descriptor, "wb") as stream:
             stream.write(text.encode("utf-8", "surrogateescape"))
     except FileExistsError as error:
-        raise RequestError("event.script_exists", file=path) from error
+        raise RequestError("event.script_exists", "{file} already exists; choose another name", file=path) from error
     except OSError as error:
-        raise HackathonError("event.can_not_make", path=path, what=error.strerror or str(error)) from error
+        raise HackathonError(
+            "event.can_not_make", "cannot create {path}: {what}", path=path, what=error.strerror or str(error)
+        ) from error

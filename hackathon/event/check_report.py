@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hackathon.config.fields import KeyPath
-from hackathon.text.messages import lookup, message
+from hackathon.text.messages import Message, _
 from hackathon.text.printable import printable
 
 if TYPE_CHECKING:
@@ -25,8 +25,8 @@ class Trouble:
 
     level: str
     """error: something will fail; warning: something is likely wrong; remark."""
-    identifier: str
-    """Of its message."""
+    identifier: Message
+    """What is wrong, and the id in JSON."""
     where: str = ""
     """`hackathon.yaml:12` or a path; empty for the event as a whole."""
     values: dict[str, Any] = field(default_factory=dict)
@@ -40,13 +40,12 @@ class Trouble:
     @property
     def what(self) -> str:
         """The problem."""
-        return message(self.identifier, **self._shown())
+        return _(self.identifier, **self._shown())
 
     @property
     def remedy(self) -> str:
         """The remedy; empty if it is obvious."""
-        key = f"{self.identifier}_hint"
-        return message(key, **self._shown()) if lookup(key) else ""
+        return _(self.identifier.hint, **self._shown()) if self.identifier.hint else ""
 
     def _shown(self) -> dict[str, Any]:
         return {name: printable(str(value)) for name, value in self.values.items()}
@@ -71,7 +70,7 @@ class Checker:
             return self.document.path.name
         return f"{self.document.path.name}:{self.document.line(path)}"
 
-    def add(self, level: str, identifier: str, location: str | Path = "", team: str = "", **values: Any) -> None:
+    def add(self, level: str, identifier: Message, location: str | Path = "", team: str = "", **values: Any) -> None:
         """Note a trouble."""
         texts = {name: self.near(value) if isinstance(value, Path) else value for name, value in values.items()}
         position = self.near(location) if isinstance(location, Path) else location

@@ -16,7 +16,7 @@ from hackathon.access.acl import ACCESS_LIST, DEFAULT_LIST, Acl, group_id, group
 from hackathon.access.permissions import ENTER, READ, WRITE, account, group_name, user_name
 from hackathon.access.safe_directories import OPEN_FOLDER, acting_as, give, parent_below
 from hackathon.text.errors import HackathonError
-from hackathon.text.messages import message
+from hackathon.text.messages import Message, _
 from hackathon.text.paths import expanded
 
 if TYPE_CHECKING:
@@ -115,7 +115,12 @@ def wanted_folders(event: "Event", folder: Path, owner: int, outcome: Directorie
     plans = [WantedDirectory(base / SURVEYS, "surveys", owner, OWN_MODE)]
     empty = [team.name for team in event.teams if not team.members]
     if empty:
-        outcome.notes.append(("event.teams_empty", {"names": ", ".join(empty)}))
+        outcome.notes.append(
+            (
+                Message("event.teams_empty", "no folder is created for teams without members: {names}"),
+                {"names": ", ".join(empty)},
+            )
+        )
     for team in event.teams:
         if not team.members:
             continue  # nobody could use it, and the name may still change
@@ -124,12 +129,30 @@ def wanted_folders(event: "Event", folder: Path, owner: int, outcome: Directorie
             if not path.is_relative_to(base):
                 continue
             if any(unicodedata.category(letter) in _STEERING and letter != _JOINER for letter in str(path)):
-                outcome.notes.append(("event.folder_steers", {"team": team.name, "path": path}))
+                outcome.notes.append(
+                    (
+                        Message(
+                            "event.folder_steers",
+                            "team {team}: no folder is created, because its name contains a line break or another "
+                            "control character: {path}",
+                        ),
+                        {"team": team.name, "path": path},
+                    )
+                )
                 continue
             inside = path.relative_to(base)
             taken = shared is not None and (path.is_relative_to(shared) or shared.is_relative_to(path))
             if not inside.parts or inside.parts[0] in RESERVED or inside.parts[0].startswith(".") or taken:
-                outcome.notes.append(("event.folder_reserved", {"team": team.name, "path": path}))
+                outcome.notes.append(
+                    (
+                        Message(
+                            "event.folder_reserved",
+                            "team {team}: {path} is used for something else or cannot be a team's folder; set "
+                            "`folders`",
+                        ),
+                        {"team": team.name, "path": path},
+                    )
+                )
                 continue
             for parent in [*inside.parents][-2::-1]:
                 plans.append(WantedDirectory(base / parent, "event", owner, OPEN_MODE))
@@ -149,7 +172,15 @@ def _people(team: "Team", event: "Event", owner: int, outcome: DirectoriesMade) 
     """
     group = group_id(team.group) if team.group else None
     if team.group and group is None:
-        outcome.notes.append(("event.group_unknown", {"team": team.name, "group": team.group}))
+        outcome.notes.append(
+            (
+                Message(
+                    "event.group_unknown",
+                    "team {team}: group {group} does not exist on this machine; ask for it, then run this again",
+                ),
+                {"team": team.name, "group": team.group},
+            )
+        )
     everything, reading = READ | WRITE | ENTER, READ | ENTER
     # the owner has these rights already, but the list also applies to files of members: usage, report and site read
     # them
@@ -161,7 +192,12 @@ def _people(team: "Team", event: "Event", owner: int, outcome: DirectoriesMade) 
     for user in team.accounts:
         person = account(user)
         if person is None:
-            outcome.notes.append(("event.no_account", {"team": team.name, "user": user}))
+            outcome.notes.append(
+                (
+                    Message("event.no_account", "team {team}: account {user} does not exist on this machine"),
+                    {"team": team.name, "user": user},
+                )
+            )
         elif person.uid == owner:
             continue
         elif group is None:
@@ -171,7 +207,7 @@ def _people(team: "Team", event: "Event", owner: int, outcome: DirectoriesMade) 
             users.pop(person.uid, None)
         else:
             values = {"team": team.name, "user": user, "group": team.group or ""}
-            outcome.notes.append(("event.not_in_group", values))
+            outcome.notes.append((Message("event.not_in_group", "team {team}: {user} is not in group {group}"), values))
     mode = TEAM_MODE if group is not None else TEAM_MODE & 0o777
     return WantedDirectory(Path(), "team", owner, mode, group, tuple(users.items()), team=team.name)
 
@@ -182,7 +218,7 @@ def make_shared(event: "Event", folder: Path, outcome: DirectoriesMade, *, dry: 
     Raises RequestError and HackathonError as `make_place` does.
     """
     if not event.shared:
-        outcome.notes.append(("event.no_shared", {}))
+        outcome.notes.append((Message("event.no_shared", "`shared` is missing: there is no board"), {}))
         return
     import shlex
 
@@ -295,7 +331,9 @@ def _make(plan: WantedDirectory, base: Path, owner: int) -> Made:
         if directory.state == "mended" and _same(status, directory.found) and directory.commands:
             directory.state = "there"
     except OSError as error:
-        raise HackathonError("event.can_not_make", path=plan.path, what=error.strerror or str(error)) from error
+        raise HackathonError(
+            "event.can_not_make", "cannot create {path}: {what}", path=plan.path, what=error.strerror or str(error)
+        ) from error
     finally:
         os.close(descriptor)
     return directory
@@ -322,7 +360,9 @@ def _mend(plan: WantedDirectory, descriptor: int, directory: Made) -> None:
     except OSError as error:
         if error.errno not in _NO_LISTS:
             raise
-        directory.why = message("event.no_lists")
+        directory.why = _(
+            "this file system does not support access control lists, so tutors cannot be given access individually"
+        )
 
 
 def _mode_now(plan: WantedDirectory, group: int) -> int:
@@ -359,9 +399,9 @@ def _differs(plan: WantedDirectory, status: os.stat_result, path: Path | int) ->
 def _not_ours(plan: WantedDirectory, status: os.stat_result) -> str:
     """Return why an existing directory is not changed; empty if it may be repaired."""
     if not stat.S_ISDIR(status.st_mode):
-        return message("event.no_folder")
+        return _("it is not a directory")
     if status.st_uid != plan.owner or os.geteuid() not in (0, status.st_uid):
-        return message("event.others_folder", user=user_name(status.st_uid))
+        return _("it belongs to {user}", user=user_name(status.st_uid))
     return ""
 
 

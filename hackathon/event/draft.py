@@ -8,34 +8,40 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hackathon.text.errors import RequestError
-from hackathon.text.messages import LANGUAGES, language, message
+from hackathon.text.messages import LANGUAGES, N_, _, language
 
 if TYPE_CHECKING:
     from hackathon.config.event import Event, Team
 
 _WORD_TEXTS = {
-    "place": "event.word_place",
-    "languages": "event.word_languages",
-    "hosts": "event.word_hosts",
-    "budget": "event.word_budget",
-    "spent": "event.word_spent",
-    "chosen": "event.word_chosen",
-    "group": "event.word_group",
-    "project": "event.word_project",
-    "reception": "event.word_reception",
-    "break": "event.word_break",
-    "end": "event.word_end",
+    "place": N_("venue"),
+    "languages": N_("languages of the published pages, the main one first"),
+    "hosts": N_("organisers, the main one first"),
+    "budget": N_("per team: node_hours, gpu_hours, or tokens"),
+    "spent": N_("refuse submissions when the budget is spent (default: warn)"),
+    "chosen": N_("number of teams selected, if more than listed below"),
+    "group": N_("the group (project, account) to charge"),
+    "project": N_("project title"),
+    "reception": N_("Reception"),
+    "break": N_("Break"),
+    "end": N_("End"),
 }
 
 _COMMENT_TEXTS = {
-    "file": "event.comment_file",
-    "dates": "event.comment_dates",
-    "clusters": "event.comment_clusters",
-    "shared": "event.comment_shared",
-    "teams": "event.comment_teams",
-    "tutors": "event.comment_tutors",
-    "schedule": "event.comment_schedule",
-    "publish": "event.comment_publish",
+    "file": N_(
+        "One event. `hackathon event check` lists problems, `hackathon event show` shows the event.\n"
+        "After a change, run `hackathon event init` again to create the directories of new teams."
+    ),
+    "dates": N_("Days:"),
+    "clusters": N_("Clusters used, with queue, reservation, and the budget of each team:"),
+    "shared": N_("The directory that all accounts can reach; it contains the board. Relative to this file."),
+    "teams": N_(
+        "Teams: members with account and kind (undergraduate, master, doctoral, staff, company),\n"
+        "the accounts of their tutors, the group to charge. A team that did not take part: took_part: false"
+    ),
+    "tutors": N_("Tutors and the topics they help with:"),
+    "schedule": N_("Time and end may be left out; after midnight, hours continue: 26:00."),
+    "publish": N_("What published pages may show. By default, they show neither names of people nor logs."),
 }
 
 _EMPTY_LIST = re.compile(r"([^:#]*:)\s*\[\s*\](\s*|\s+#.*)")
@@ -154,7 +160,13 @@ def with_teams(text: str, path: Path, teams: Sequence["Team"]) -> tuple[str, lis
     names = [team.name for team in new]
     same = replace(after, teams=before.teams, tutors=before.tutors) == before
     if not (same and after.teams == [*before.teams, *new] and after.tutors[: len(before.tutors)] == before.tutors):
-        raise RequestError("event.can_not_add", file=path, names=", ".join(names))
+        raise RequestError(
+            "event.can_not_add",
+            "cannot add teams to {file} without changing something else: {names}",
+            hint="Add them by hand.",
+            file=path,
+            names=", ".join(names),
+        )
     return added, names
 
 
@@ -193,11 +205,25 @@ def _inserted(text: str, path: Path, key: str, items: Sequence[Sequence[str]]) -
         first = lines[document.places[(key, 0)] - 1]
         indent = first[: len(first) - len(first.lstrip())]
         if document.places[(key, 0)] - 1 == line or not first.lstrip().startswith("-"):
-            raise RequestError("event.list_in_brackets", file=path, line=line + 1, key=key)
+            raise RequestError(
+                "event.list_in_brackets",
+                "{file}:{line}: `{key}` is written in brackets, so nothing can be added to it",
+                hint="Write one item per line, each starting with `- `, and try again.",
+                file=path,
+                line=line + 1,
+                key=key,
+            )
     else:
         empty = _EMPTY_LIST.fullmatch(lines[line])
         if empty is None:
-            raise RequestError("event.list_in_brackets", file=path, line=line + 1, key=key)
+            raise RequestError(
+                "event.list_in_brackets",
+                "{file}:{line}: `{key}` is written in brackets, so nothing can be added to it",
+                hint="Write one item per line, each starting with `- `, and try again.",
+                file=path,
+                line=line + 1,
+                key=key,
+            )
         lines[line] = empty[1] + empty[2]
     following = [number - 1 for keys, number in document.places.items() if len(keys) == 1 and number - 1 > line]
     end = min(following, default=len(lines))
@@ -213,8 +239,8 @@ def scalar(text: str) -> str:
 
 
 def _comment(name: str) -> list[str]:
-    return [f"# {line}" for line in message(_COMMENT_TEXTS[name]).splitlines()]
+    return [f"# {line}" for line in _(_COMMENT_TEXTS[name]).splitlines()]
 
 
 def _word(name: str) -> str:
-    return message(_WORD_TEXTS[name])
+    return _(_WORD_TEXTS[name])

@@ -11,6 +11,7 @@ from hackathon.config.problems import read_bounded
 from hackathon.event.draft import Draft, checked, event_text, with_teams
 from hackathon.text.errors import HackathonError, RequestError
 from hackathon.text.kill_points import step
+from hackathon.text.messages import NP_
 
 if TYPE_CHECKING:
     from hackathon.event.table import ParticipantTable
@@ -61,9 +62,19 @@ def write_event(path: Path, text: str, owner: int) -> None:
         if os.path.lexists(path):
             before = path.lstat()
             if not stat.S_ISREG(before.st_mode):
-                raise RequestError("event.no_plain_file", file=path)
+                raise RequestError(
+                    "event.no_plain_file",
+                    "{file} is a link or not a regular file",
+                    hint="Add the teams by hand.",
+                    file=path,
+                )
             if os.geteuid() not in (0, before.st_uid):
-                raise RequestError("event.others_file", file=path)
+                raise RequestError(
+                    "event.others_file",
+                    "{file} belongs to another user",
+                    hint="Ask its owner to add the teams.",
+                    file=path,
+                )
             _replace(path, raw, before)
             return
         make_way(path.parent, OPEN_MODE, owner)
@@ -75,9 +86,17 @@ def write_event(path: Path, text: str, owner: int) -> None:
         finally:
             os.close(descriptor)
     except FileExistsError as error:
-        raise RequestError("event.exists", file=path) from error
+        raise RequestError(
+            "event.exists",
+            NP_("event", "{file} already exists"),
+            hint="It is not overwritten: edit it, then run `hackathon event init` without --from and without other "
+            "values; --teams adds new teams of a table.",
+            file=path,
+        ) from error
     except OSError as error:
-        raise HackathonError("event.can_not_make", path=path, what=error.strerror or str(error)) from error
+        raise HackathonError(
+            "event.can_not_make", "cannot create {path}: {what}", path=path, what=error.strerror or str(error)
+        ) from error
 
 
 def _replace(path: Path, raw: bytes, before: os.stat_result) -> None:

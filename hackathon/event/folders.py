@@ -14,7 +14,7 @@ from hackathon.access.permissions import WRITE, Account, open_to_others, readabl
 from hackathon.event.check_report import owner_word, teams
 from hackathon.event.directories import SURVEYS, DirectoriesMade, wanted_folders
 from hackathon.text.errors import HackathonError
-from hackathon.text.messages import message
+from hackathon.text.messages import Message, _
 from hackathon.text.paths import expanded
 
 if TYPE_CHECKING:
@@ -34,7 +34,19 @@ def look(checker: "Checker", register: "Known") -> None:
     )
     members = register.of([user for team in event.teams for user in team.accounts])
     path = checker.document.path
-    _let_in(checker, path, [*members, *tutors], 0, "warning", "event_check.file_closed", "")
+    _let_in(
+        checker,
+        path,
+        [*members, *tutors],
+        0,
+        "warning",
+        Message(
+            "event_check.file_closed",
+            "{users} cannot read hackathon.yaml: {place} is {found}",
+            hint="Their commands cannot find the event: {command}",
+        ),
+        "",
+    )
     _board(checker, [*members, *tutors])
     _surveys(checker)
     for index, team in teams(checker):
@@ -47,7 +59,15 @@ def look(checker: "Checker", register: "Known") -> None:
         if identifier == "event.folder_reserved":
             name = str(values["team"])
             checker.add(
-                "error", "event_check.folder_reserved", checker.line("teams", indexes[name]), name, path=values["path"]
+                "error",
+                Message(
+                    "event_check.folder_reserved",
+                    "team {team}: {path} is used for something else or cannot be a team's folder",
+                    hint="Add `folders: [teams/NAME]` to the team.",
+                ),
+                checker.line("teams", indexes[name]),
+                name,
+                path=values["path"],
             )
 
 
@@ -57,18 +77,45 @@ def _board(checker: "Checker", people: Sequence[Account]) -> None:
     event = checker.event
     line = checker.line("shared")
     if not event.shared:
-        checker.add("warning", "event_check.no_shared", line)
+        checker.add(
+            "warning",
+            Message(
+                "event_check.no_shared",
+                "`shared` is missing, so there is no board and no requests for help",
+                hint="Add `shared: shared`, then run `hackathon event init`.",
+            ),
+            line,
+        )
         return
     path = checker.folder / expanded(event.shared)
     try:
         board = open_place(path)
     except HackathonError as error:
-        checker.add("error", "event_check.no_board", line, path=path, what=error.message)
+        checker.add(
+            "error",
+            Message("event_check.no_board", "{what}", hint="Run `hackathon event init`."),
+            line,
+            path=path,
+            what=error.message,
+        )
         return
     for identifier, values in board.problems:
-        checker.add("error", "event_check.board_problem", path, what=message(identifier, **values))
+        checker.add(
+            "error",
+            Message("event_check.board_problem", "the board: {what}", hint="Run `hackathon event init` as its owner."),
+            path,
+            what=_(identifier, **values),
+        )
     also = WRITE if board.mode == "sticky" else 0
-    _let_in(checker, board.folder, people, also, "error", "event_check.board_closed", "")
+    _let_in(
+        checker,
+        board.folder,
+        people,
+        also,
+        "error",
+        Message("event_check.board_closed", "{users} cannot use the board: {place} is {found}", hint="{command}"),
+        "",
+    )
 
 
 def _surveys(checker: "Checker") -> None:
@@ -79,7 +126,11 @@ def _surveys(checker: "Checker") -> None:
         return
     if open_to_others(status):
         checker.add(
-            "error", "event_check.surveys_open", path, found=owner_word(path), command=f"chmod 700 {_quoted(path)}"
+            "error",
+            Message("event_check.surveys_open", "other users can look into the surveys: {found}", hint="{command}"),
+            path,
+            found=owner_word(path),
+            command=f"chmod 700 {_quoted(path)}",
         )
 
 
@@ -100,7 +151,17 @@ def _team(checker: "Checker", index: int, team: "Team", register: "Known", tutor
             inside = path.is_relative_to(checker.folder)
             checker.add(
                 "warning",
-                "event_check.folder_missing" if inside else "event_check.folder_elsewhere",
+                Message(
+                    "event_check.folder_missing",
+                    "team {team}: its folder {path} is missing",
+                    hint="Run `hackathon event init`.",
+                )
+                if inside
+                else Message(
+                    "event_check.folder_elsewhere",
+                    "team {team}: its folder {path} is missing",
+                    hint="It is outside the event's folder: its owner must create it, or correct `folders`.",
+                ),
                 line,
                 team.name,
                 path=path,
@@ -108,18 +169,65 @@ def _team(checker: "Checker", index: int, team: "Team", register: "Known", tutor
             continue
         except OSError as error:
             reason = error.strerror or str(error)
-            checker.add("warning", "event_check.folder_unseen", line, team.name, path=path, what=reason)
+            checker.add(
+                "warning",
+                Message("event_check.folder_unseen", "team {team}: this account cannot see {path}: {what}"),
+                line,
+                team.name,
+                path=path,
+                what=reason,
+            )
             continue
         if stat.S_ISLNK(status.st_mode):
-            checker.add("remark", "event_check.folder_link", path, team.name, target=os.readlink(path))  # noqa: PTH115
-        _let_in(checker, path, helpers, 0, "error", "event_check.tutor_closed", team.name)
+            checker.add(
+                "remark",
+                Message("event_check.folder_link", "team {team}: this is a link to {target}"),
+                path,
+                team.name,
+                target=os.readlink(path),  # noqa: PTH115
+            )
+        _let_in(
+            checker,
+            path,
+            helpers,
+            0,
+            "error",
+            Message(
+                "event_check.tutor_closed",
+                "team {team}: {users} (tutors) cannot read {path}: {place} is {found}",
+                hint="Its owner can give access: {command}",
+            ),
+            team.name,
+        )
         owns_alone = "{user}" in "".join(team.folders)
         if not owns_alone:
-            _let_in(checker, path, members, WRITE, "error", "event_check.member_closed", team.name)
+            _let_in(
+                checker,
+                path,
+                members,
+                WRITE,
+                "error",
+                Message(
+                    "event_check.member_closed",
+                    "team {team}: {users} cannot write to {path}: {place} is {found}",
+                    hint="Run `hackathon event init`, or: {command}",
+                ),
+                team.name,
+            )
         writers = [other.user for other in strangers[:OTHERS_LOOKED_AT] if other.uid != 0 and _passes(path, other)]
         if writers:
             values = {"users": _names(writers), "found": owner_word(path)}
-            checker.add("error", "event_check.others_write", path, team.name, **values)
+            checker.add(
+                "error",
+                Message(
+                    "event_check.others_write",
+                    "team {team}: members of other teams can write here: {users} ({found})",
+                    hint="Run `hackathon event init` as its owner.",
+                ),
+                path,
+                team.name,
+                **values,
+            )
         for helper in helpers:
             _runs(checker, path, helper, team.name)
 
@@ -135,7 +243,16 @@ def _strays(checker: "Checker") -> None:
             if path.is_symlink() or not path.is_dir() or any(own.is_relative_to(path) for own in teams_own):
                 continue
             if read_list(path, DEFAULT_LIST) not in (None, inherited):
-                checker.add("remark", "event_check.folder_stray", path, path=path)
+                checker.add(
+                    "remark",
+                    Message(
+                        "event_check.folder_stray",
+                        "{path} looks like a team's folder, but hackathon.yaml has no such team",
+                        hint="If the team was renamed, add `folders: [{path}]` to keep it; nothing is deleted.",
+                    ),
+                    path,
+                    path=path,
+                )
 
 
 def _runs(checker: "Checker", folder: Path, tutor: Account, team: str) -> None:
@@ -156,11 +273,22 @@ def _runs(checker: "Checker", folder: Path, tutor: Account, team: str) -> None:
             values = {"users": tutor.user, "path": runs, "found": owner_word(closed)}
             access = f"u:{tutor.user}:rX,d:u:{tutor.user}:rX"
             command = f"setfacl -R -m {access} {_quoted(closed)}"
-            checker.add("warning", "event_check.runs_closed", closed, team, command=command, **values)
+            checker.add(
+                "warning",
+                Message(
+                    "event_check.runs_closed",
+                    "team {team}: {users} (tutor) cannot read the runs in {path}: {found}",
+                    hint="Its owner can give access: {command}",
+                ),
+                closed,
+                team,
+                command=command,
+                **values,
+            )
 
 
 def _let_in(
-    checker: "Checker", path: Path, people: Sequence[Account], also: int, level: str, identifier: str, team: str
+    checker: "Checker", path: Path, people: Sequence[Account], also: int, level: str, identifier: Message, team: str
 ) -> None:
     """Note who cannot read (and write, with `also`) a path, grouped by the directory that denies access."""
     closed: dict[Path, list[str]] = {}
@@ -170,7 +298,14 @@ def _let_in(
         except FileNotFoundError:
             return
         except OSError as error:
-            checker.add("warning", "event_check.unseen", path, team, path=path, what=error.strerror or str(error))
+            checker.add(
+                "warning",
+                Message("event_check.unseen", "this account cannot see {path}: {what}"),
+                path,
+                team,
+                path=path,
+                what=error.strerror or str(error),
+            )
             return
         if directory is not None:
             closed.setdefault(directory, []).append(user.user)

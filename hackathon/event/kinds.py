@@ -5,18 +5,18 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from hackathon.config.check_event import KINDS
-from hackathon.text.messages import LANGUAGES, localized, lookup, message
+from hackathon.text.messages import LANGUAGES, N_, _, localized, translations
 from hackathon.text.normalise import unspaced
 
 if TYPE_CHECKING:
     from hackathon.config.event import Event
 
 _KIND_TEXTS = {
-    "undergraduate": "event.kind_undergraduate",
-    "master": "event.kind_master",
-    "doctoral": "event.kind_doctoral",
-    "staff": "event.kind_staff",
-    "company": "event.kind_company",
+    "undergraduate": N_("undergraduate student"),
+    "master": N_("master's student"),
+    "doctoral": N_("doctoral student"),
+    "staff": N_("university staff"),
+    "company": N_("company"),
 }
 
 OTHER_WORDS = {
@@ -39,8 +39,8 @@ def kind_label(event: "Event", kind: str) -> str:
     if kind in event.kinds:
         return localized(event.kinds[kind], kind)
     if not kind:
-        return message("event.kind_none")
-    return message(_KIND_TEXTS[kind]) if kind in KINDS else kind
+        return _("not given")
+    return _(_KIND_TEXTS[kind]) if kind in KINDS else kind
 
 
 def kind_named(event: "Event | None", text: str) -> str | None:
@@ -57,7 +57,7 @@ def _known_words() -> Mapping[str, str]:
     """Return the words for the built-in kinds."""
     words: dict[str, str] = {}
     for kind in KINDS:
-        labels = lookup(_KIND_TEXTS[kind]) or ()
+        labels = translations(_KIND_TEXTS[kind])
         words.update({_word(word): kind for word in (kind, *labels, *OTHER_WORDS[kind])})
     return words
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from hackathon.config.problems import ConfigError, listing, nearest
 from hackathon.text.errors import HackathonError, RequestError
+from hackathon.text.messages import Message
 
 if TYPE_CHECKING:
     from hackathon.config.cluster import Cluster
@@ -18,16 +19,39 @@ def look(checker: "Checker", *, live: bool) -> None:
 
     event = checker.event
     if not event.clusters:
-        checker.add("warning", "event_check.no_clusters", checker.line("clusters"))
+        checker.add(
+            "warning",
+            Message(
+                "event_check.no_clusters",
+                "the event has no cluster",
+                hint="Add `clusters:`; `hackathon clusters` lists the known ones.",
+            ),
+            checker.line("clusters"),
+        )
     for name, used in event.clusters.items():
         line = checker.line("clusters", name)
         try:
             cluster = load_cluster(name, [checker.folder])
         except ConfigError as error:
-            checker.add("error", "event_check.cluster_wrong", line, cluster=name, what=error.message)
+            checker.add(
+                "error",
+                Message("event_check.cluster_wrong", "the profile of {cluster} has an error: {what}"),
+                line,
+                cluster=name,
+                what=error.message,
+            )
             continue
         except RequestError as error:
-            checker.add("error", "event_check.cluster_unknown", line, what=error.message)
+            checker.add(
+                "error",
+                Message(
+                    "event_check.cluster_unknown",
+                    "{what}",
+                    hint="To add a cluster, write templates/clusters/NAME.yaml beside hackathon.yaml.",
+                ),
+                line,
+                what=error.message,
+            )
             continue
         _queue(checker, name, used, cluster)
         _budget(checker, name, used, cluster)
@@ -36,10 +60,23 @@ def look(checker: "Checker", *, live: bool) -> None:
     default = event.defaults.cluster
     if default is not None and event.clusters and default not in event.clusters:
         line = checker.line("defaults", "cluster")
-        checker.add("warning", "event_check.default_elsewhere", line, cluster=default, known=listing(event.clusters))
+        checker.add(
+            "warning",
+            Message(
+                "event_check.default_elsewhere",
+                "the default cluster {cluster} is not one of the event's clusters: {known}",
+            ),
+            line,
+            cluster=default,
+            known=listing(event.clusters),
+        )
     budgets = [used.budget for used in event.clusters.values() if used.budget is not None]
     if event.when_spent == "refuse" and not budgets:
-        checker.add("warning", "event_check.refuse_nothing", checker.line("when_spent"))
+        checker.add(
+            "warning",
+            Message("event_check.refuse_nothing", "`when_spent: refuse` is set, but no budget"),
+            checker.line("when_spent"),
+        )
 
 
 def _queue(checker: "Checker", name: str, used: "EventCluster", cluster: "Cluster") -> None:
@@ -48,7 +85,18 @@ def _queue(checker: "Checker", name: str, used: "EventCluster", cluster: "Cluste
     line = checker.line("clusters", name, "queue")
     near = nearest(used.queue, cluster.queues)
     values: dict[str, Any] = {"queue": used.queue, "cluster": name, "near": near, "known": listing(cluster.queues)}
-    checker.add("error", "event_check.queue_near" if near else "event_check.queue_unknown", line, **values)
+    checker.add(
+        "error",
+        Message("event_check.queue_near", "{cluster} has no queue {queue}; did you mean `{near}`?")
+        if near
+        else Message(
+            "event_check.queue_unknown",
+            "{cluster} has no queue {queue}; known: {known}",
+            hint="If the queue was created for the event, add it to the cluster's profile.",
+        ),
+        line,
+        **values,
+    )
 
 
 def _budget(checker: "Checker", name: str, used: "EventCluster", cluster: "Cluster") -> None:
@@ -58,12 +106,39 @@ def _budget(checker: "Checker", name: str, used: "EventCluster", cluster: "Clust
         return
     line = checker.line("clusters", name, "budget")
     if budget.node_hours is None and budget.gpu_hours is None and budget.tokens is None:
-        checker.add("warning", "event_check.budget_empty", line, cluster=name)
+        checker.add(
+            "warning",
+            Message(
+                "event_check.budget_empty",
+                "the budget on {cluster} is empty",
+                hint="Set node_hours, gpu_hours, or tokens.",
+            ),
+            line,
+            cluster=name,
+        )
     if budget.gpu_hours is not None and cluster.node.gpus == 0:
-        checker.add("error", "event_check.budget_gpus", line, cluster=name)
+        checker.add(
+            "error",
+            Message(
+                "event_check.budget_gpus",
+                "the budget on {cluster} is in GPU-hours, but its nodes have no GPU: nothing would be counted",
+                hint="Set node_hours instead.",
+            ),
+            line,
+            cluster=name,
+        )
     rates = cluster.rates
     if budget.tokens is not None and not (rates.per_node_hour or rates.per_gpu_hour):
-        checker.add("error", "event_check.budget_tokens", line, cluster=name)
+        checker.add(
+            "error",
+            Message(
+                "event_check.budget_tokens",
+                "the budget on {cluster} is in tokens, but its profile has no rates: nothing would be counted",
+                hint="Add `rates` to the profile, or set node_hours instead.",
+            ),
+            line,
+            cluster=name,
+        )
 
 
 def _ask(checker: "Checker", name: str, used: "EventCluster", cluster: "Cluster") -> None:
@@ -74,16 +149,40 @@ def _ask(checker: "Checker", name: str, used: "EventCluster", cluster: "Cluster"
     try:
         queues = {queue.name: queue for queue in runner.queues(scheduler_of(cluster))}
     except HackathonError as error:
-        checker.add("warning", "event_check.live_silent", line, cluster=name, what=error.message)
+        checker.add(
+            "warning",
+            Message(
+                "event_check.live_silent",
+                "the scheduler of {cluster} does not answer here: {what}",
+                hint="Try --live on a login node.",
+            ),
+            line,
+            cluster=name,
+            what=error.message,
+        )
         return
     queue = used.queue or cluster.queue
     if queue is None:
         return
     if queue not in queues:
         available = listing(sorted(queues)) or "–"
-        checker.add("error", "event_check.live_unknown", line, queue=queue, cluster=name, known=available)
+        checker.add(
+            "error",
+            Message("event_check.live_unknown", "the scheduler of {cluster} has no queue {queue}; it has: {known}"),
+            line,
+            queue=queue,
+            cluster=name,
+            known=available,
+        )
     elif not queues[queue].enabled:
-        checker.add("warning", "event_check.live_closed", line, queue=queue, cluster=name, note=queues[queue].note)
+        checker.add(
+            "warning",
+            Message("event_check.live_closed", "queue {queue} of {cluster} does not accept jobs now {note}"),
+            line,
+            queue=queue,
+            cluster=name,
+            note=queues[queue].note,
+        )
 
 
 def wants_group(checker: "Checker") -> str:

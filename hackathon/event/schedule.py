@@ -5,19 +5,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hackathon.config.check_event import date_of, minutes_of, time_text
-from hackathon.text.messages import localized, message
+from hackathon.text.messages import N_, _, localized
 
 if TYPE_CHECKING:
     from hackathon.config.event import Event, Item
 
 _WEEKDAY_TEXTS = {
-    0: "event.weekday_0",
-    1: "event.weekday_1",
-    2: "event.weekday_2",
-    3: "event.weekday_3",
-    4: "event.weekday_4",
-    5: "event.weekday_5",
-    6: "event.weekday_6",
+    0: N_("Mon"),
+    1: N_("Tue"),
+    2: N_("Wed"),
+    3: N_("Thu"),
+    4: N_("Fri"),
+    5: N_("Sat"),
+    6: N_("Sun"),
 }
 
 DAY = 24 * 60
@@ -52,7 +52,7 @@ class Slot:
     @property
     def time(self) -> str:
         """Its time in the style of the 2019 table: `09:30–10:00`, `17:15–`, `(no time)`."""
-        return f"{self.start}–{self.end}" if self.start else message("event.no_time")
+        return f"{self.start}–{self.end}" if self.start else _("(no time)")
 
 
 @dataclass(frozen=True)
@@ -80,12 +80,12 @@ def weekday(date: str) -> str:
     import calendar
 
     day = date_of(date)
-    return message(_WEEKDAY_TEXTS[calendar.weekday(*day)]) if day else ""
+    return _(_WEEKDAY_TEXTS[calendar.weekday(*day)]) if day else ""
 
 
 def date_text(date: str) -> str:
     """Return a date with its day of the week: `2019-01-24 (Thu)`, in Japanese `2019-01-24（木）`."""
-    return message("event.date", date=date, weekday=weekday(date))
+    return _("{date} ({weekday})", date=date, weekday=weekday(date))
 
 
 def overlaps(event: "Event") -> list[tuple[Slot, Slot]]:

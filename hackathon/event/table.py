@@ -12,6 +12,7 @@ from typing import Any
 from hackathon.config.event import Event, Member, Team
 from hackathon.config.problems import ConfigError, Problem, listing, nearest, read_bounded, shown
 from hackathon.event.kinds import kind_named, kinds_of
+from hackathon.text.messages import Message
 from hackathon.text.normalise import plain
 
 COLUMNS = {
@@ -61,7 +62,15 @@ def read_table(path: Path, event: Event | None = None) -> ParticipantTable:
 def _decoded(path: Path) -> tuple[str, str]:
     raw = read_bounded(path)
     if b"\0" in raw:
-        raise ConfigError([Problem("event.table_encoding", path, raw[: raw.index(b"\0")].count(b"\n") + 1)])
+        raise ConfigError(
+            [
+                Problem(
+                    Message("event.table_encoding", "neither UTF-8 nor cp932 (Shift_JIS); save it as CSV UTF-8"),
+                    path,
+                    raw[: raw.index(b"\0")].count(b"\n") + 1,
+                )
+            ]
+        )
     at = 0
     for encoding in ("utf-8-sig", "cp932"):
         try:
@@ -72,7 +81,15 @@ def _decoded(path: Path) -> tuple[str, str]:
         # Python maps the bytes A0, FD, FE and FF, which are invalid in cp932, to private characters
         if encoding != "cp932" or not any("\uf8f0" <= letter <= "\uf8f3" for letter in text):
             return text, "utf-8" if encoding == "utf-8-sig" else encoding
-    raise ConfigError([Problem("event.table_encoding", path, raw[:at].count(b"\n") + 1)])
+    raise ConfigError(
+        [
+            Problem(
+                Message("event.table_encoding", "neither UTF-8 nor cp932 (Shift_JIS); save it as CSV UTF-8"),
+                path,
+                raw[:at].count(b"\n") + 1,
+            )
+        ]
+    )
 
 
 class _Reader:
@@ -95,7 +112,7 @@ class _Reader:
         rows = self._rows(text, separator)
         head = next(rows, None)
         if head is None:
-            self._note("event.table_empty", 1)
+            self._note(Message("event.table_empty", "the table has no teams"), 1)
             return
         line, names = head
         self._head(line, names)
@@ -103,11 +120,19 @@ class _Reader:
             return
         for line, cells in rows:
             if len(cells) > len(names) and any(cell.strip() for cell in cells[len(names) :]):
-                self._note("event.table_cells", line, count=len(cells), columns=len(names))
+                self._note(
+                    Message(
+                        "event.table_cells",
+                        "{count} cells, but the header has {columns}; put text that contains commas in quotes",
+                    ),
+                    line,
+                    count=len(cells),
+                    columns=len(names),
+                )
             else:
                 self._row(line, cells)
         if not self.teams and not self.problems:
-            self._note("event.table_empty", line)
+            self._note(Message("event.table_empty", "the table has no teams"), line)
 
     def _rows(self, text: str, separator: str) -> Iterator[tuple[int, list[str]]]:
         reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
@@ -118,7 +143,7 @@ class _Reader:
             except StopIteration:
                 return
             except csv.Error:
-                self._note("event.table_quote", line)
+                self._note(Message("event.table_quote", 'a quote (") is not closed or is inside a cell'), line)
                 return
             if any(cell.strip() for cell in row):
                 yield line, row
@@ -132,20 +157,31 @@ class _Reader:
             if of_member is not None:
                 member, column = of_member
                 if column in self._members.setdefault(member, {}):
-                    self._note("event.table_column_twice", line, f"{column} {member}")
+                    self._note(
+                        Message("event.table_column_twice", "this column appears twice"), line, f"{column} {member}"
+                    )
                 self._members[member].setdefault(column, number)
             elif column is None:
                 near = nearest(plain(name), COLUMNS) if name.strip() else None
                 if near and near not in self._columns:
-                    self._note("event.table_column", line, name=shown(name), near=near)
+                    self._note(
+                        Message("event.table_column", "there is no column {name}; did you mean `{near}`?"),
+                        line,
+                        name=shown(name),
+                        near=near,
+                    )
                 elif name.strip():
                     self.ignored.append(name.strip())
             elif column in self._columns:
-                self._note("event.table_column_twice", line, column)
+                self._note(Message("event.table_column_twice", "this column appears twice"), line, column)
             else:
                 self._columns[column] = number
         if "team" not in self._columns:
-            self._note("event.table_no_team", line, known=listing(COLUMNS))
+            self._note(
+                Message("event.table_no_team", "column `team` is missing; known columns: {known}"),
+                line,
+                known=listing(COLUMNS),
+            )
 
     def _row(self, line: int, cells: list[str]) -> None:
         values = {
@@ -153,14 +189,20 @@ class _Reader:
         }
         name = values["team"]
         if not name:
-            self._note("event.table_no_name", line, "team")
+            self._note(Message("event.table_no_name", "the team's name is missing"), line, "team")
             return
         team = self.teams.get(name, Team(name))
         for column in ("project", "group"):
             value = values.get(column, "")
             before = getattr(team, column) or ""
             if value and before and value != before:
-                self._note("event.table_differs", line, column, value=shown(value), before=shown(before))
+                self._note(
+                    Message("event.table_differs", "{value}, but an earlier line of the team has {before}"),
+                    line,
+                    column,
+                    value=shown(value),
+                    before=shown(before),
+                )
             elif value:
                 team = replace(team, project=value) if column == "project" else replace(team, group=value)
         tutors = [unicodedata.normalize("NFKC", tutor) for tutor in _SEVERAL.split(values.get("tutors", "")) if tutor]
@@ -175,14 +217,27 @@ class _Reader:
         user = unicodedata.normalize("NFKC", values.get("user", ""))
         if not user and not values.get("name"):
             if values.get("kind"):
-                self._note("event.table_no_user", line, "user")
+                self._note(Message("event.table_no_user", "the account is missing"), line, "user")
             return None
         if not user:
             pass  # planned before the accounts exist
         elif any(letter in user for letter in " /:,"):
-            self._note("config.user_name", line, "user", name=shown(user))
+            self._note(
+                Message(
+                    "config.user_name", "{name} is not an account name; it must not contain spaces, `/`, `:` or `,`"
+                ),
+                line,
+                "user",
+                name=shown(user),
+            )
         elif user in self._lines:
-            self._note("event.table_user_twice", line, "user", name=shown(user), first=self._lines[user])
+            self._note(
+                Message("event.table_user_twice", "{name} is already in line {first}"),
+                line,
+                "user",
+                name=shown(user),
+                first=self._lines[user],
+            )
         if user:
             self._lines.setdefault(user, line)
         word = values.get("kind", "")
@@ -190,7 +245,11 @@ class _Reader:
         if kind is None:
             kinds = kinds_of(self._event)
             near = nearest(word, kinds)
-            identifier = "config.no_kind_near" if near else "config.no_kind"
+            identifier = (
+                Message("config.no_kind_near", "there is no kind {name}; did you mean `{near}`?")
+                if near
+                else Message("config.no_kind", "there is no kind {name}; known: {known}; add more under `kinds`")
+            )
             self._note(identifier, line, "kind", name=shown(word), near=near, known=listing(kinds))
         return Member(user, kind or "", values.get("name", ""))
 

@@ -17,7 +17,7 @@ from hackathon.runs.directory import meant, pick
 from hackathon.runs.states import CANCELLED, ENDED, SUCCEEDED
 from hackathon.runs.status import status
 from hackathon.text.errors import HackathonError
-from hackathon.text.messages import message
+from hackathon.text.messages import _
 
 if TYPE_CHECKING:
     from hackathon.config.event import Event
@@ -127,11 +127,23 @@ def _diagnose(index: Index, folders: Sequence[Path]) -> list[str]:
             cause = examiner.cause(path, state, rules, failed=True, timeout=max(left / 2, LEAST))
             spent[project] += time.monotonic() - begin
             if examiner.slow:
-                problems[message("watch.slow_rules", project=project, rules=", ".join(examiner.slow))] = None
+                problems[
+                    _(
+                        "failure rules took too long on a run of {project} and were left out: {rules}",
+                        project=project,
+                        rules=", ".join(examiner.slow),
+                    )
+                ] = None
             if cause is not None:
                 index.attach(key, cause, index.about(key))
             else:
-                problems[message("watch.worker_lost", run=identifier, project=project)] = None
+                problems[
+                    _(
+                        "the diagnosis of {run} in {project} took too long or failed, so no cause is shown",
+                        run=identifier,
+                        project=project,
+                    )
+                ] = None
     finally:
         examiner.stop()
         examiner.rest()

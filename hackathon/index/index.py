@@ -31,7 +31,7 @@ from hackathon.runs.lives import RunUse
 from hackathon.runs.states import LOST, OPEN, RunStatus
 from hackathon.runs.status import Seen, status
 from hackathon.text.errors import HackathonError
-from hackathon.text.messages import message
+from hackathon.text.messages import _
 from hackathon.text.told import tell
 
 CLOSED_AT_ONCE = 250
@@ -107,7 +107,7 @@ class Index:
                 self._turn.append(key)
         fresh = [name for name in self._projects if name not in before]
         uses: dict[str, dict[str, RunUse]] = {name: {} for name in fresh}
-        for name, subfolder, _, text in self._stored.load_uses(fresh, FORM):
+        for name, subfolder, __, text in self._stored.load_uses(fresh, FORM):
             if (use := use_in(subfolder, text)) is not None:
                 uses[name][subfolder] = use
         for name, identifier, text in self._stored.load(fresh, self._form):
@@ -345,7 +345,7 @@ class Index:
         from hackathon.index.reader import folder_of, summarise
 
         if folder_of(run.files, "events").size > EVENTS:
-            return RunStatus(run.id, LOST, reason=message("watch.broken")), _broken(project, run)
+            return RunStatus(run.id, LOST, reason=_("cannot read the files of this run")), _broken(project, run)
         state = self._state(run)
         status = fresh(state)
         if run.known().newer:
@@ -374,7 +374,7 @@ class Index:
         try:
             return status([run], ask=False, write=False, seen=self.seen)[0]
         except Exception:  # a file may contain anything
-            return RunStatus(run.id, LOST, reason=message("watch.broken"))
+            return RunStatus(run.id, LOST, reason=_("cannot read the files of this run"))
 
     def _row(self, key: str) -> tuple[str, str, str, str]:
         entry = self._entries[key]

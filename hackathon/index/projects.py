@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from hackathon.config.event import team_folders
 from hackathon.runs.directory import REMOVED
-from hackathon.text.messages import message
+from hackathon.text.messages import N_, _
 
 if TYPE_CHECKING:
     from hackathon.config.event import Event
@@ -86,8 +86,18 @@ class Containment:
         real = os.path.realpath(path)
         team = self._whose(real, self._within(real))
         if team is not None:
-            return message("watch.link_to_team", path=path, team=team)
-        return message("watch.link_to_run" if self.allow(path) else "watch.link_outside", path=path)
+            return _(
+                "{path} is a link to a folder of team {team}; it is not followed, because runs count where "
+                "they are stored",
+                path=path,
+                team=team,
+            )
+        return _(
+            N_("{path} is a link to another run; it is not followed, because runs count where they are stored")
+            if self.allow(path)
+            else N_("{path} is a link that leads out of the event's folders; it is not followed"),
+            path=path,
+        )
 
     def _within(self, real: str) -> int:
         """Return the length of the longest root that contains a path; -1 if none does."""
@@ -212,16 +222,22 @@ def _below(root: Path, bounds: Containment, problems: list[str], walked: frozens
         for folder in level:
             count += 1
             if count > MOST_FOLDERS:
-                problems.append(message("watch.too_many_folders", path=root, count=MOST_FOLDERS))
+                problems.append(
+                    _(
+                        "only the first {count} folders below {path} were searched for projects",
+                        path=root,
+                        count=MOST_FOLDERS,
+                    )
+                )
                 return
             try:
                 inside = _folders(folder, bounds, problems)
             except FileNotFoundError:
                 if depth == 0:
-                    problems.append(message("watch.folder_missing", path=root))
+                    problems.append(_("{path} does not exist yet", path=root))
                 continue
             except OSError as error:
-                problems.append(message("watch.folder_unreadable", path=folder, what=error.strerror or error))
+                problems.append(_("{path} cannot be read: {what}", path=folder, what=error.strerror or error))
                 continue
             if "runs" in inside:
                 yield folder

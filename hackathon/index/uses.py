@@ -22,7 +22,7 @@ from hackathon.runs.job_times import use_of, with_account, with_account_of, with
 from hackathon.runs.lives import RunUse, scheduled
 from hackathon.schedulers.accounting import Charge, JobAccounting
 from hackathon.text.errors import HackathonError
-from hackathon.text.messages import message
+from hackathon.text.messages import _, ngettext
 
 if TYPE_CHECKING:
     from hackathon.schedulers.base import Scheduler
@@ -143,7 +143,7 @@ def _read_folder(
     listing.look(bounds, time.monotonic())
     if listing.closed:
         folder_uses.readable = False
-        folder_uses.problems.append(message("usage.unreadable", path=runs, what=listing.closed))
+        folder_uses.problems.append(_("{path}: {what}; its runs are not counted", path=runs, what=listing.closed))
         return folder
     folder_uses.problems += listing.outside[:LISTED_ONE_BY_ONE]
     broken = list(listing.unreadable)
@@ -177,7 +177,16 @@ def _read_folder(
     folder.gone = [(str(project.path), subfolder) for subfolder in stored if subfolder not in present]
     if broken:
         names = ", ".join(broken[:LISTED_ONE_BY_ONE]) + (" …" if len(broken) > LISTED_ONE_BY_ONE else "")
-        folder_uses.problems.append(message("usage.broken", count=len(broken), folder=runs, names=names))
+        folder_uses.problems.append(
+            ngettext(
+                "{folder}: {count} run cannot be read and is not counted: {names}",
+                "{folder}: {count} runs cannot be read and are not counted: {names}",
+                len(broken),
+                count=len(broken),
+                folder=runs,
+                names=names,
+            )
+        )
     return folder
 
 
@@ -203,7 +212,14 @@ def _ask(folders: list[_Folder], load: "Callable[[str], Scheduler] | None") -> l
             scheduler = load(name) if load else registry.load(name, RunDirectory(Path(newest)).record().dialect)
             answer = runner.accounting(scheduler, [uses[number].job_id for number in positions])
         except HackathonError as error:
-            problems.append(message("usage.no_answer", cluster=cluster, what=error))
+            problems.append(
+                _(
+                    "{cluster}: the scheduler's accounting is not available; counted from the runs' own "
+                    "records. {what}",
+                    cluster=cluster,
+                    what=error,
+                )
+            )
             continue
         for number in positions:
             account = answer.get(uses[number].job_id)

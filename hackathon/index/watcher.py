@@ -17,7 +17,7 @@ from hackathon.index.record import RunEntry, key_of, parts_of
 from hackathon.runs.states import CREATED, LOST, OPEN, RUNNING, SUCCEEDED, RunStatus
 from hackathon.runs.status import status
 from hackathon.text.errors import HackathonError
-from hackathon.text.messages import message
+from hackathon.text.messages import _, ngettext
 
 if TYPE_CHECKING:
     from hackathon.config.event import Event
@@ -131,7 +131,7 @@ class Watcher:
                     self._look(index)
                     self._tell("watching")
                 except Exception as error:  # a failed refresh is reported, and the next one may succeed
-                    self._tell("watching", message("watch.look_failed", what=error))
+                    self._tell("watching", _("reading the runs failed; trying again: {what}", what=error))
                 self._publish(index)
                 if index is not None and index.pending and not self._stopping.is_set():
                     continue
@@ -165,7 +165,16 @@ class Watcher:
         self._take(index)
         self._tell(
             "unreadable",
-            *(message("watch.runs_unreadable", path=path, count=count) for path, count in index.unreadable.items()),
+            *(
+                ngettext(
+                    "the user of this page cannot read {count} run of {path}",
+                    "the user of this page cannot read {count} runs of {path}",
+                    count,
+                    path=path,
+                    count=count,
+                )
+                for path, count in index.unreadable.items()
+            ),
             *index.outside,
         )
         busy = self._examine_next(index)
@@ -205,7 +214,7 @@ class Watcher:
                 self._event_mark = mark
             self._tell("event")
         except (HackathonError, OSError) as error:
-            self._tell("event", message("watch.event_broken", what=error))
+            self._tell("event", _("cannot read the event's file; using its previous content: {what}", what=error))
 
     def _ask_schedulers(self, index: Index) -> bool:
         """Start a thread that asks every scheduler once about all open runs; return whether one is running.
@@ -298,10 +307,27 @@ class Watcher:
         self._spent[project] = self._spent.get(project, 0.0) + time.monotonic() - begin
         if self._stopping.is_set():
             return
-        lost = () if cause is not None else (message("watch.worker_lost", run=identifier, project=project),)
+        lost = (
+            ()
+            if cause is not None
+            else (
+                _(
+                    "the diagnosis of {run} in {project} took too long or failed, so no cause is shown",
+                    run=identifier,
+                    project=project,
+                ),
+            )
+        )
         self._tell("diagnosis", *lost)
         if slow := ", ".join(self._examiner.slow):
-            self._tell(f"rules {project}", message("watch.slow_rules", project=project, rules=slow))
+            self._tell(
+                f"rules {project}",
+                _(
+                    "failure rules took too long on a run of {project} and were left out: {rules}",
+                    project=project,
+                    rules=slow,
+                ),
+            )
         self._found = key, about, cause
         self._wake.set()
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from hackathon.jobs.origins import origin_text
 from hackathon.jobs.request import Request
 from hackathon.jobs.resolve import COMMAND_LINE
-from hackathon.text.messages import message
+from hackathon.text.messages import _
 from hackathon.text.units import format_walltime
 
 COMPARED = (
@@ -29,30 +29,30 @@ class RequestChange:
 
 def changes(old: Request, new: Request, whys: Mapping[str, str]) -> list[RequestChange]:
     """Return every difference with its reason: the entry of the field in `whys`, else the new cluster."""
-    of_cluster = message("crate.why_cluster", cluster=new.cluster)
+    of_cluster = _("from cluster {cluster}", cluster=new.cluster)
     differences = []
     for name in COMPARED:
         before, after = getattr(old, name), getattr(new, name)
         if before != after:
-            why = message("crate.why_asked_cluster") if name == "cluster" else whys.get(name, of_cluster)
+            why = _("the target cluster") if name == "cluster" else whys.get(name, of_cluster)
             differences.append(RequestChange(name, _shown(name, before), _shown(name, after), why))
     before_packages, after_packages = old.plug_ins or {}, new.plug_ins or {}
     for name in dict.fromkeys((*before_packages, *after_packages)):
         before, after = before_packages.get(name), after_packages.get(name)
         if before != after:
-            why = message("crate.why_package")
+            why = _("from the installed packages")
             differences.append(RequestChange(name, _shown(name, before), _shown(name, after), why))
-    why_given = message("crate.why_given")
+    why_given = _("as you asked")
     for name in dict.fromkeys((*old.parameters, *new.parameters)):
         if old.parameters.get(name) != new.parameters.get(name):
             before, after = old.parameters.get(name), new.parameters.get(name)
-            why = why_given if new.origins.get(f"parameters.{name}") == COMMAND_LINE else message("crate.why_default")
+            why = why_given if new.origins.get(f"parameters.{name}") == COMMAND_LINE else _("the program's default")
             differences.append(RequestChange(f"parameters.{name}", _shown(name, before), _shown(name, after), why))
     return [*differences, *_changed_surroundings(old, new)]
 
 
 def _changed_surroundings(old: Request, new: Request) -> list[RequestChange]:
-    gone = message("crate.why_other_machine", cluster=old.cluster)
+    gone = _("specific to {cluster}", cluster=old.cluster)
     differences = [
         RequestChange("environment", line, "–", gone) for line in old.environment if line not in new.environment
     ]
@@ -68,7 +68,7 @@ def _changed_surroundings(old: Request, new: Request) -> list[RequestChange]:
 
 
 def _from(origin: str) -> str:
-    return message("crate.why_from", origin=origin_text(origin))
+    return _("from {origin}", origin=origin_text(origin))
 
 
 def _shown(name: str, value: object) -> str:

@@ -19,7 +19,7 @@ from hackathon.jobs.resolve import missing_launchers
 from hackathon.schedulers import profiles, registry
 from hackathon.schedulers.dialect import TOKEN
 from hackathon.text.errors import RequestError
-from hackathon.text.messages import message
+from hackathon.text.messages import Message, _, ngettext
 from hackathon.text.units import format_size, format_walltime
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ class CheckError(RequestError):
     def __init__(self, violations: list[Violation], nearest: Request | None, request: Request) -> None:
         super().__init__(
             "jobs.refused",
+            "cluster {cluster} would refuse this job:\n{reasons}{nearest}",
             cluster=request.cluster,
             reasons="\n".join(f"  - {violation.text}" for violation in violations),
             nearest=_nearest_text(violations, request, nearest),
@@ -59,7 +60,9 @@ def _nearest_text(violations: list[Violation], request: Request, nearest: Reques
     if not any(violation.id in _SIZES for violation in violations):
         return ""
     return (
-        message("jobs.nearest", options=nearest_options(request, nearest)) if nearest else message("jobs.nearest_none")
+        _("\nnearest accepted request: {options}", options=nearest_options(request, nearest))
+        if nearest
+        else _("\nno queue accepts it")
     )
 
 
@@ -94,19 +97,48 @@ def advice(request: Request, nodes: Sequence["NodeGroup"] = ()) -> list[str]:
     notes = []
     gpus = max((group.gpus or 0 for group in _given(request, nodes)), default=0)
     if gpus and not request.gpus_per_node:
-        notes.append(message("jobs.gpus_not_asked", gpus=gpus, cluster=request.cluster))
+        notes.append(
+            _(
+                "the nodes have {gpus} GPUs, and the profile {cluster} asks for none. `hackathon clusters new "
+                "NAME` writes a profile of this machine",
+                gpus=gpus,
+                cluster=request.cluster,
+            )
+        )
     if request.starter == "local" and not request.gpus_per_node:
         cores = machine.cores()
         if request.processes_per_node * request.threads > cores:
-            notes.append(message("jobs.oversubscribed", processes=request.processes_per_node, cores=cores))
+            notes.append(
+                ngettext(
+                    "{processes} processes share {cores} core: the run works, but its speed says nothing about scaling",
+                    "{processes} processes share {cores} cores: the run works, but its speed says nothing "
+                    "about scaling",
+                    cores,
+                    processes=request.processes_per_node,
+                    cores=cores,
+                )
+            )
     lacking = lacks_framework(request, os.environ)
     if lacking is not None:
         notes.append(
-            message("jobs.framework_missing", framework=request.framework, where=lacking, recipe=request.recipe)
+            _(
+                "{framework} is not installed in the Python environment {where}: build one with `hackathon env "
+                "create {recipe!q}`",
+                framework=request.framework,
+                where=lacking,
+                recipe=request.recipe,
+            )
         )
     left = _left_behind(request, os.environ)
     if left is not None:
-        notes.append(message("jobs.environment_left_behind", where=left))
+        notes.append(
+            _(
+                "the job will not use the active Python environment {where}: this scheduler does not pass PATH "
+                "on. Add the line that activates it to `environment` in the cluster's profile, or build one "
+                "with `hackathon env create`",
+                where=left,
+            )
+        )
     return notes
 
 
@@ -123,11 +155,11 @@ def _left_behind(request: Request, environment: Mapping[str, str]) -> str | None
 
 
 def _violation(identifier: str, **values: object) -> Violation:
-    return Violation(identifier.partition(".")[2], message(identifier, **values))
+    return Violation(identifier.partition(".")[2], _(identifier, **values))
 
 
 def _unsure(cluster: Cluster, path: str) -> str:
-    return message("jobs.unconfirmed") if path in cluster.unverified else ""
+    return _(" (unverified limit)") if path in cluster.unverified else ""
 
 
 def _queue_violations(request: Request, cluster: Cluster) -> list[Violation]:
@@ -135,32 +167,56 @@ def _queue_violations(request: Request, cluster: Cluster) -> list[Violation]:
         return []
     if request.queue not in cluster.queues:
         return [
-            _violation("jobs.queue_unknown", queue=request.queue, cluster=cluster.name, known=", ".join(cluster.queues))
+            _violation(
+                Message("jobs.queue_unknown", "cluster {cluster} has no queue {queue!r}; it has {known}"),
+                queue=request.queue,
+                cluster=cluster.name,
+                known=", ".join(cluster.queues),
+            )
         ]
     queue = cluster.queues[request.queue]
     violations = []
     key = f"queues.{request.queue}"
     if queue.nodes is not None and request.nodes > queue.nodes:
         violations.append(
-            _violation("jobs.nodes_over", nodes=request.nodes, queue=request.queue, limit=queue.nodes,
-                       unsure=_unsure(cluster, f"{key}.nodes"))
-        )  # fmt: skip
+            _violation(
+                Message("jobs.nodes_over", "{nodes} nodes: queue {queue} allows at most {limit}{unsure}"),
+                nodes=request.nodes,
+                queue=request.queue,
+                limit=queue.nodes,
+                unsure=_unsure(cluster, f"{key}.nodes"),
+            )
+        )
     if request.nodes < queue.min_nodes:
         violations.append(
-            _violation("jobs.nodes_under", nodes=request.nodes, queue=request.queue, limit=queue.min_nodes)
+            _violation(
+                Message("jobs.nodes_under", "{nodes} nodes: queue {queue} needs at least {limit}"),
+                nodes=request.nodes,
+                queue=request.queue,
+                limit=queue.min_nodes,
+            )
         )
     longest = queue.longest(request.nodes)
     if longest is not None and request.walltime > longest:
         larger = "larger" if longest != queue.walltime else "walltime"
         violations.append(
-            _violation("jobs.walltime_over", walltime=format_walltime(request.walltime), queue=request.queue,
-                       limit=format_walltime(longest), unsure=_unsure(cluster, f"{key}.{larger}"))
-        )  # fmt: skip
+            _violation(
+                Message("jobs.walltime_over", "walltime {walltime}: queue {queue} allows at most {limit}{unsure}"),
+                walltime=format_walltime(request.walltime),
+                queue=request.queue,
+                limit=format_walltime(longest),
+                unsure=_unsure(cluster, f"{key}.{larger}"),
+            )
+        )
     if queue.processes_per_node is not None and request.processes_per_node > queue.processes_per_node:
         violations.append(
-            _violation("jobs.per_node_over", per_node=request.processes_per_node, queue=request.queue,
-                       limit=queue.processes_per_node)
-        )  # fmt: skip
+            _violation(
+                Message("jobs.per_node_over", "{per_node} processes per node: queue {queue} allows at most {limit}"),
+                per_node=request.processes_per_node,
+                queue=request.queue,
+                limit=queue.processes_per_node,
+            )
+        )
     return violations
 
 
@@ -170,9 +226,19 @@ def _core_violations(request: Request, cluster: Cluster) -> list[Violation]:
     if cores == "auto" or used <= 2 * cores or cluster.starter == "local" or "node.cores" in cluster.unverified:
         return []
     return [
-        _violation("jobs.cores_over", processes=request.processes_per_node, threads=request.threads, wanted=used,
-                   cores=cores, cluster=cluster.name)
-    ]  # fmt: skip
+        _violation(
+            Message(
+                "jobs.cores_over",
+                "{processes} processes per node × {threads} threads need {wanted} cores; a node of {cluster} has "
+                "{cores} (--processes-per-node, --threads)",
+            ),
+            processes=request.processes_per_node,
+            threads=request.threads,
+            wanted=used,
+            cores=cores,
+            cluster=cluster.name,
+        )
+    ]
 
 
 def _memory_violations(request: Request, cluster: Cluster) -> list[Violation]:
@@ -180,12 +246,26 @@ def _memory_violations(request: Request, cluster: Cluster) -> list[Violation]:
     if request.memory is None or dialect.this_machine:
         return []
     if not dialect.asks_memory:
-        return [_violation("jobs.memory_unknown", scheduler=cluster.scheduler)]
+        return [
+            _violation(
+                Message(
+                    "jobs.memory_unknown",
+                    "it is not known how {scheduler} is asked for memory here: write this site's option under "
+                    "`directives:` instead of `memory:`",
+                ),
+                scheduler=cluster.scheduler,
+            )
+        ]
     most = cluster.node.memory
     if most is None or request.memory <= most or "node.memory" in cluster.unverified:
         return []
     return [
-        _violation("jobs.memory_over", memory=format_size(request.memory), most=format_size(most), cluster=cluster.name)
+        _violation(
+            Message("jobs.memory_over", "`memory: {memory}` is more than a node of {cluster} has, {most}"),
+            memory=format_size(request.memory),
+            most=format_size(most),
+            cluster=cluster.name,
+        )
     ]
 
 
@@ -195,9 +275,19 @@ def _gpu_violations(request: Request, cluster: Cluster) -> list[Violation]:
     if request.gpus_per_process == 1 or used <= request.gpus_per_node or "node.gpus" in cluster.unverified:
         return []
     return [
-        _violation("jobs.gpus_over", processes=request.processes_per_node, each=request.gpus_per_process, wanted=used,
-                   gpus=request.gpus_per_node, cluster=cluster.name)
-    ]  # fmt: skip
+        _violation(
+            Message(
+                "jobs.gpus_over",
+                "{processes} {processes:process|processes} per node × `gpus_per_process: {each}` need {wanted} "
+                "GPUs; a node of {cluster} has {gpus} (--processes-per-node)",
+            ),
+            processes=request.processes_per_node,
+            each=request.gpus_per_process,
+            wanted=used,
+            gpus=request.gpus_per_node,
+            cluster=cluster.name,
+        )
+    ]
 
 
 def _given(request: Request, nodes: Sequence["NodeGroup"]) -> list["NodeGroup"]:
@@ -212,26 +302,53 @@ def _node_violations(request: Request, cluster: Cluster, nodes: Sequence["NodeGr
     groups = _given(request, nodes)
     if not groups:
         queues = ", ".join(dict.fromkeys(queue for group in nodes for queue in group.queues))
-        return [_violation("jobs.queue_unknown", queue=request.queue, cluster=cluster.name, known=queues)]
+        return [
+            _violation(
+                Message("jobs.queue_unknown", "cluster {cluster} has no queue {queue!r}; it has {known}"),
+                queue=request.queue,
+                cluster=cluster.name,
+                known=queues,
+            )
+        ]
     violations = []
     count = sum(group.nodes for group in groups)
     if request.nodes > count:
         violations.append(
-            _violation("jobs.nodes_over", nodes=request.nodes, queue=request.queue or "–", limit=count, unsure="")
+            _violation(
+                Message("jobs.nodes_over", "{nodes} nodes: queue {queue} allows at most {limit}{unsure}"),
+                nodes=request.nodes,
+                queue=request.queue or "–",
+                limit=count,
+                unsure="",
+            )
         )
     cores = [group.cpus or group.cores for group in groups]
     used = request.processes_per_node * request.threads
     if all(cores) and used > (most := max(number or 0 for number in cores)):
         violations.append(
-            _violation("jobs.cores_over", processes=request.processes_per_node, threads=request.threads, wanted=used,
-                       cores=most, cluster=cluster.name)
-        )  # fmt: skip
+            _violation(
+                Message(
+                    "jobs.cores_over",
+                    "{processes} processes per node × {threads} threads need {wanted} cores; a node of {cluster} "
+                    "has {cores} (--processes-per-node, --threads)",
+                ),
+                processes=request.processes_per_node,
+                threads=request.threads,
+                wanted=used,
+                cores=most,
+                cluster=cluster.name,
+            )
+        )
     memory = [group.memory for group in groups]
     if request.memory and all(memory) and request.memory > (largest := max(size or 0 for size in memory)):
         violations.append(
-            _violation("jobs.memory_over", memory=format_size(request.memory), most=format_size(largest),
-                       cluster=cluster.name)
-        )  # fmt: skip
+            _violation(
+                Message("jobs.memory_over", "`memory: {memory}` is more than a node of {cluster} has, {most}"),
+                memory=format_size(request.memory),
+                most=format_size(largest),
+                cluster=cluster.name,
+            )
+        )
     return violations
 
 
@@ -242,15 +359,38 @@ def _header_violations(request: Request, cluster: Cluster) -> list[Violation]:
         value, default = getattr(request, name), dialect.patterns.get(name, TOKEN)
         pattern = cluster.patterns.get(name, default)
         if value is not None and not (re.fullmatch(pattern, value) and re.fullmatch(default, value)):
-            violations.append(_violation("jobs.header_value", name=name, value=value, pattern=pattern))
+            violations.append(
+                _violation(
+                    Message(
+                        "jobs.header_value",
+                        "{name} {value!r} is not allowed in a job script's header (it must match {pattern})",
+                    ),
+                    name=name,
+                    value=value,
+                    pattern=pattern,
+                )
+            )
     if dialect.wants_group and request.group is None:
-        violations.append(_violation("jobs.group_missing", cluster=cluster.name))
+        violations.append(
+            _violation(
+                Message(
+                    "jobs.group_missing", "cluster {cluster} needs a group: --group NAME, or `group:` in project.yaml"
+                ),
+                cluster=cluster.name,
+            )
+        )
     try:
         dialect.directives(header(request))
     except RequestError as error:  # the scheduler has no option for this
         violations.append(Violation(error.id.partition(".")[2], str(error)))
     if request.nodes > 1 and cluster.starter == "local":
-        key = "jobs.one_node" if dialect.this_machine else "jobs.several_nodes"
+        key = (
+            Message("jobs.one_node", "{nodes} nodes: cluster {cluster} is a single machine")
+            if dialect.this_machine
+            else Message(
+                "jobs.several_nodes", "{nodes} nodes: jobs of several nodes are not supported on cluster {cluster}"
+            )
+        )
         violations.append(_violation(key, cluster=cluster.name, nodes=request.nodes))
     return violations
 
@@ -264,27 +404,66 @@ def _launcher_violations(request: Request, cluster: Cluster, recipe: Recipe | No
     if request.launcher not in launchers:
         violations.append(
             _violation(
-                "jobs.launcher_cluster", launcher=request.launcher, cluster=cluster.name, offered=", ".join(launchers)
+                Message(
+                    "jobs.launcher_cluster",
+                    "launcher {launcher} does not work on cluster {cluster}; it offers {offered}",
+                ),
+                launcher=request.launcher,
+                cluster=cluster.name,
+                offered=", ".join(launchers),
             )
         )
     fitting: list[str] = list(recipe.launchers if recipe and recipe.launchers else PLAIN_LAUNCHERS)
     if recipe is not None and request.launcher not in fitting:
         violations.append(
             _violation(
-                "jobs.launcher_recipe", launcher=request.launcher, recipe=recipe.name, offered=", ".join(fitting)
+                Message(
+                    "jobs.launcher_recipe", "recipe {recipe} does not run under {launcher}; it runs under {offered}"
+                ),
+                launcher=request.launcher,
+                recipe=recipe.name,
+                offered=", ".join(fitting),
             )
         )
     if recipe is None and missing_launchers(cluster, [request.launcher], request.environment):
-        violations.append(_violation("jobs.launcher_missing", launcher=request.launcher))
+        violations.append(
+            _violation(
+                Message(
+                    "jobs.launcher_missing",
+                    "launcher {launcher} is not installed on this machine: activate the environment that has it, "
+                    "name its lines under `environment:` in project.yaml, or choose another launcher",
+                ),
+                launcher=request.launcher,
+            )
+        )
     if request.binding not in (None, "none") and request.launcher not in BINDING_LAUNCHERS:
         offered = ", ".join(BINDING_LAUNCHERS)
         violations.append(
-            _violation("jobs.binding_launcher", binding=request.binding, launcher=request.launcher, offered=offered)
+            _violation(
+                Message(
+                    "jobs.binding_launcher",
+                    "binding {binding}: launcher {launcher} cannot bind ranks to cores; these can: {offered}",
+                ),
+                binding=request.binding,
+                launcher=request.launcher,
+                offered=offered,
+            )
         )
     if request.binding not in (None, *ALL_BINDINGS):
-        violations.append(_violation("jobs.binding_unknown", binding=request.binding, offered=", ".join(ALL_BINDINGS)))
+        violations.append(
+            _violation(
+                Message("jobs.binding_unknown", "binding {binding} is not one of {offered}"),
+                binding=request.binding,
+                offered=", ".join(ALL_BINDINGS),
+            )
+        )
     if request.launcher == "local" and request.nodes > 1:
-        violations.append(_violation("jobs.launcher_one_node", nodes=request.nodes))
+        violations.append(
+            _violation(
+                Message("jobs.launcher_one_node", "{nodes} nodes: launcher local starts processes on one node only"),
+                nodes=request.nodes,
+            )
+        )
     return violations
 
 
@@ -298,7 +477,12 @@ def _place_violations(runs: Path, request: Request, cluster: Cluster) -> list[Vi
         if os.path.commonpath([real, os.path.realpath(folder)]) == os.path.realpath(folder):
             return []
     return [
-        _violation("jobs.not_visible", folder=real, visible=", ".join(cluster.visible_from_nodes), cluster=cluster.name)
+        _violation(
+            Message("jobs.not_visible", "compute nodes of {cluster} cannot see {folder}; they see {visible}"),
+            folder=real,
+            visible=", ".join(cluster.visible_from_nodes),
+            cluster=cluster.name,
+        )
     ]
 
 
@@ -306,7 +490,18 @@ def _data_violations(runs: Path, request: Request, cluster: Cluster) -> list[Vio
     names = missing(runs.parent / FOLDER, request.data)
     if not names or cluster.internet_on_nodes:
         return []
-    return [_violation("jobs.data_missing", names=", ".join(names), cluster=cluster.name, folder=runs.parent / FOLDER)]
+    return [
+        _violation(
+            Message(
+                "jobs.data_missing",
+                "{names}: not in {folder}, and compute nodes of {cluster} have no Internet access: run `hackathon "
+                "data fetch` on a login node",
+            ),
+            names=", ".join(names),
+            cluster=cluster.name,
+            folder=runs.parent / FOLDER,
+        )
+    ]
 
 
 def nearest(request: Request, cluster: Cluster, groups: Sequence["NodeGroup"] = ()) -> Request | None:

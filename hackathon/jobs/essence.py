@@ -41,11 +41,25 @@ def essence(request: Request, cluster: Cluster, project: Path, template_folders:
     dialect = registry.load_dialect(request.scheduler, cluster.dialect)
     request = replace(request, in_place=True, shared=request.shared or _runtime_of(request))
     if dialect.file_names:
-        raise RequestError("jobs.essence_files", scheduler=request.scheduler, names=", ".join(dialect.file_names))
+        raise RequestError(
+            "jobs.essence_files",
+            "{scheduler} starts jobs from {names}, so a script alone is not enough; use `hackathon submit`",
+            scheduler=request.scheduler,
+            names=", ".join(dialect.file_names),
+        )
     if request.nodes > 1 and (not dialect.hosts_command or dialect.mpi_from_job):
-        raise RequestError("jobs.essence_nodes", scheduler=request.scheduler)
+        raise RequestError(
+            "jobs.essence_nodes",
+            "on several nodes of {scheduler} the short script is not known to work; use --to DIR or `hackathon submit`",
+            scheduler=request.scheduler,
+        )
     if request.gpus_per_process > 1:
-        raise RequestError("jobs.essence_gpus", each=request.gpus_per_process)
+        raise RequestError(
+            "jobs.essence_gpus",
+            "the short script does not divide the GPUs of a node between processes (`gpus_per_process: "
+            "{each}`): use `hackathon render --to DIR`",
+            each=request.gpus_per_process,
+        )
     head, options = render_header(request, cluster, template_folders)
     lines = ["#!/bin/bash", *([] if dialect.this_machine else head.splitlines())]
     if options:
@@ -120,7 +134,11 @@ def _launch(request: Request, dialect: Dialect) -> list[str]:
     if nodes == 1:
         return [*lines, f"horovodrun{over_mpi} -np {request.processes} {program}"]
     if request.starter != "ssh":
-        raise RequestError("jobs.essence_launcher", launcher=request.launcher)
+        raise RequestError(
+            "jobs.essence_launcher",
+            "{launcher} needs files beside the script on several nodes; use --to DIR, or another --launcher",
+            launcher=request.launcher,
+        )
     return [
         *lines,
         f"printf -v list '%s:{per_node},' \"${{hosts[@]}}\"",
@@ -160,7 +178,11 @@ def _torchrun(request: Request, dialect: Dialect) -> list[str]:
         "ssh": 'ssh -o BatchMode=yes "${hosts[number]}" "bash -c $(printf %q "$text")" </dev/null &',
     }.get(request.starter)
     if start is None:
-        raise RequestError("jobs.essence_launcher", launcher=f"{request.launcher} ({request.starter})")
+        raise RequestError(
+            "jobs.essence_launcher",
+            "{launcher} needs files beside the script on several nodes; use --to DIR, or another --launcher",
+            launcher=f"{request.launcher} ({request.starter})",
+        )
     # one line without control characters: the shell on the other node may be any
     return [
         f"run={shell_word(f'cd {folder} && ' + agent('$number'))}",

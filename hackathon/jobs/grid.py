@@ -20,6 +20,7 @@ from hackathon.jobs.request import Request
 from hackathon.jobs.resolve import Sources, declared_parameters, points
 from hackathon.jobs.settings import Settings, point_key, values_of
 from hackathon.text.errors import RequestError
+from hackathon.text.messages import Message
 from hackathon.text.units import format_walltime, parse_walltime
 
 OPTIONS = ("launcher", "queue", "group", "reservation", "processes_per_node", "threads", "walltime")
@@ -66,14 +67,25 @@ def read_axes(texts: Sequence[str], sources: Sources) -> list[Axis]:
         written, sign, values = text.partition("=")
         written = written.strip()
         if not sign or not written or not values:
-            raise RequestError("grid.bad_axis", text=text)
+            raise RequestError(
+                "grid.bad_axis", "cannot read --vary {text!r}", hint="write --vary NAME=VALUE,VALUE", text=text
+            )
         try:
             words = values_of(values)
         except ValueError:
-            raise RequestError("grid.bad_values", name=written, text=values) from None
+            raise RequestError(
+                "grid.bad_values",
+                "cannot read the values of {name}: {text!r}",
+                hint="separate values with commas; put a value that contains a comma in quotation marks: "
+                "'NAME=\"a,b\",c'",
+                name=written,
+                text=values,
+            ) from None
         name, read = _axis(written, declared, sources.options)
         if any(axis.name == name for axis in axes):
-            raise RequestError("grid.twice", name=written)
+            raise RequestError(
+                "grid.twice", "{name} is varied twice", hint="give all its values in one --vary", name=written
+            )
         unique: dict[str, Scalar] = {}
         for word in words:
             value = read(word)
@@ -96,7 +108,13 @@ def grid(sources: Sources, axes: Sequence[Axis], processes: Sequence[int], mode:
     """
     count = math.prod(len(axis.values) for axis in axes) * len(set(processes)) * repeat
     if count > MOST:
-        raise RequestError("grid.too_large", count=count, limit=MOST)
+        raise RequestError(
+            "grid.too_large",
+            "the grid has {count} runs; the limit is {limit}",
+            hint="vary fewer values, or measure in several studies",
+            count=count,
+            limit=MOST,
+        )
     return [
         Cell(request, settings)
         for settings in combinations(axes)
@@ -137,22 +155,44 @@ def _kind(name: str, declared: Mapping[str, object]) -> tuple[str, str]:
 def _axis(written: str, declared: Mapping[str, Any], options: Options) -> tuple[str, Callable[[str], Scalar]]:
     """Return the name of an axis in results, and the function that reads its values."""
     if written in declared and written in OPTIONS:
-        raise RequestError("grid.ambiguous", name=written)
+        raise RequestError(
+            "grid.ambiguous",
+            "{name} is both a parameter of the program and an option of the toolkit",
+            hint="write parameters.{name} or options.{name}",
+            name=written,
+        )
     kind, bare = _kind(written, declared)
     both = bare in declared and bare in OPTIONS
     if kind == "parameters":
         if bare in options.parameters:
-            raise RequestError("grid.fixed", name=written, option=f"-p {bare}=…")
+            raise RequestError(
+                "grid.fixed",
+                "{name} is varied and also fixed by {option}",
+                hint="remove one of them",
+                name=written,
+                option=f"-p {bare}=…",
+            )
         parameter = declared[bare]
         return (written if both else bare), lambda word: _parameter(bare, parameter, word)
     if kind == "options":
         if getattr(options, bare) is not None:
-            raise RequestError("grid.fixed", name=written, option=f"--{bare.replace('_', '-')}")
+            raise RequestError(
+                "grid.fixed",
+                "{name} is varied and also fixed by {option}",
+                hint="remove one of them",
+                name=written,
+                option=f"--{bare.replace('_', '-')}",
+            )
         return (written if both else bare), lambda word: _option(bare, word)
     if kind == "env" and _VARIABLE.match(bare):
         return written, lambda word: _variable(written, word)
     if kind == "env":
-        raise RequestError("grid.bad_variable", name=bare)
+        raise RequestError(
+            "grid.bad_variable",
+            "{name!r} is not the name of an environment variable that a study can vary",
+            hint="use letters, digits and _; names that begin with HK_ or HACKATHON_ are reserved",
+            name=bare,
+        )
     raise _unknown(written, declared)
 
 
@@ -162,7 +202,19 @@ def _unknown(written: str, declared: Mapping[str, object]) -> RequestError:
     names = [*declared, *OPTIONS]
     near = difflib.get_close_matches(written.replace("-", "_"), names, 1)
     parameters = ", ".join(declared) or "–"
-    key = "grid.unknown_near" if near else "grid.unknown"
+    key = (
+        Message(
+            "grid.unknown_near",
+            "{name!r} cannot be varied; did you mean {near}?",
+            hint="parameters: {parameters}; options: {options}; environment variables: env.NAME",
+        )
+        if near
+        else Message(
+            "grid.unknown",
+            "{name!r} cannot be varied",
+            hint="parameters: {parameters}; options: {options}; environment variables: env.NAME",
+        )
+    )
     return RequestError(
         key, name=written, near=near[0] if near else "", parameters=parameters, options=", ".join(OPTIONS)
     )
@@ -171,7 +223,13 @@ def _unknown(written: str, declared: Mapping[str, object]) -> RequestError:
 def _parameter(name: str, parameter: Any, word: str) -> Scalar:
     value = read_value(name, parameter, word)
     if isinstance(value, float) and not math.isfinite(value):
-        raise RequestError("jobs.parameter_type", name=name, value=word, type=parameter.type)
+        raise RequestError(
+            "jobs.parameter_type",
+            "parameter {name}: {value!r} is not {type}",
+            name=name,
+            value=word,
+            type=parameter.type,
+        )
     return value
 
 
@@ -185,15 +243,23 @@ def _option(name: str, word: str) -> Scalar:
         if name == "walltime":
             return format_walltime(parse_walltime(word))
     except ValueError:
-        raise RequestError("grid.bad_value", name=name, value=word) from None
+        raise RequestError(
+            "grid.bad_value", "{value!r} is not a valid value for {name}", name=name, value=word
+        ) from None
     if name == "launcher" and word not in ALL_LAUNCHERS:
-        raise RequestError("grid.bad_launcher", value=word, known=", ".join(ALL_LAUNCHERS))
+        raise RequestError(
+            "grid.bad_launcher",
+            "{value!r} is not a launcher",
+            hint="launchers: {known}",
+            value=word,
+            known=", ".join(ALL_LAUNCHERS),
+        )
     if not word:
-        raise RequestError("grid.bad_value", name=name, value=word)
+        raise RequestError("grid.bad_value", "{value!r} is not a valid value for {name}", name=name, value=word)
     return word
 
 
 def _variable(name: str, word: str) -> Scalar:
     if any(ord(letter) < 32 for letter in word):
-        raise RequestError("grid.bad_value", name=name, value=word)
+        raise RequestError("grid.bad_value", "{value!r} is not a valid value for {name}", name=name, value=word)
     return word

@@ -61,5 +61,11 @@ def options_of_environment(environment: Mapping[str, str]) -> Options:
         try:
             values[name] = parse_walltime(text) if name == "walltime" else int(text) if name in _NUMBERS else text
         except ValueError as error:
-            raise RequestError("jobs.bad_variable", variable=variable, value=text) from error
+            raise RequestError(
+                "jobs.bad_variable",
+                "environment variable {variable}={value} cannot be read",
+                hint="unset it or give it a valid value",
+                variable=variable,
+                value=text,
+            ) from error
     return Options(**values)

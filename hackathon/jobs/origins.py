@@ -5,19 +5,19 @@ A request stores the words of `resolve` (`command line`, `cluster NAME`, `defaul
 
 import re
 
-from hackathon.text.messages import message
+from hackathon.text.messages import N_, NP_, _
 
 _SAID = {
-    "command line": "jobs.origin_command_line",
-    "environment": "jobs.origin_environment",
-    "user": "jobs.origin_user",
-    "event": "jobs.origin_event",
-    "study": "jobs.origin_study",
-    "crate": "jobs.origin_crate",
-    "default": "jobs.origin_default",
-    "this machine": "jobs.origin_machine",
+    "command line": N_("command line"),
+    "environment": NP_("jobs", "environment"),
+    "user": N_("user"),
+    "event": N_("event"),
+    "study": N_("study"),
+    "crate": N_("crate"),
+    "default": N_("default"),
+    "this machine": N_("this machine"),
 }
-_NAMED = {"cluster": "jobs.origin_cluster", "recipe": "jobs.origin_recipe"}
+_NAMED = {"cluster": N_("cluster {name}"), "recipe": N_("recipe {name}")}
 _PARTS = re.compile(r"(?P<base>.*?)(?P<scaled>(?: [×÷] \d+)*)", re.DOTALL)
 """`parameters.scaled` adds the factor of a learning rate or the divisor of a batch."""
 
@@ -27,9 +27,9 @@ def origin_text(origin: str) -> str:
     match = _PARTS.fullmatch(origin)
     assert match is not None  # the first group takes everything
     base, scaled = match["base"], match["scaled"]
-    kind, _, name = base.partition(" ")
+    kind, __, name = base.partition(" ")
     if base in _SAID:
-        base = message(_SAID[base])
+        base = _(_SAID[base])
     elif kind in _NAMED and name:
-        base = message(_NAMED[kind], name=name)
+        base = _(_NAMED[kind], name=name)
     return base + scaled

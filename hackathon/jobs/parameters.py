@@ -29,19 +29,38 @@ def read_value(name: str, parameter: Parameter, value: Scalar) -> Scalar:
         else:
             result = str(value)
     except (ValueError, OverflowError):
-        raise RequestError("jobs.parameter_type", name=name, value=value, type=parameter.type) from None
+        raise RequestError(
+            "jobs.parameter_type",
+            "parameter {name}: {value!r} is not {type}",
+            name=name,
+            value=value,
+            type=parameter.type,
+        ) from None
     if parameter.choices is not None and result not in parameter.choices:
         raise RequestError(
             "jobs.parameter_choice",
+            "parameter {name}: {value!r} is not one of {choices}",
             name=name,
             value=value,
             choices=", ".join(str(choice) for choice in parameter.choices),
         )
     if isinstance(result, (int, float)) and not isinstance(result, bool):
         if parameter.min is not None and not result >= parameter.min:
-            raise RequestError("jobs.parameter_low", name=name, value=value, limit=f"{parameter.min:g}")
+            raise RequestError(
+                "jobs.parameter_low",
+                "parameter {name}: {value} is below {limit}",
+                name=name,
+                value=value,
+                limit=f"{parameter.min:g}",
+            )
         if parameter.max is not None and not result <= parameter.max:
-            raise RequestError("jobs.parameter_high", name=name, value=value, limit=f"{parameter.max:g}")
+            raise RequestError(
+                "jobs.parameter_high",
+                "parameter {name}: {value} is above {limit}",
+                name=name,
+                value=value,
+                limit=f"{parameter.max:g}",
+            )
     return result
 
 
@@ -69,6 +88,8 @@ def choose_values(declared: Mapping[str, Parameter], layers: list[tuple[str, Map
                 names = ", ".join(declared) or "–"
                 raise RequestError(
                     "jobs.parameter_unknown",
+                    "there is no parameter {name!r} ({origin}); did you mean {near}?",
+                    hint="known parameters: {known}",
                     name=name,
                     origin=origin_text(origin),
                     near=near[0] if near else names,
@@ -102,10 +123,22 @@ def scaled(values: Values, declared: Mapping[str, Parameter], scaling: Scaling, 
         origins[rate] = f"{origins[rate]} × {processes}"
     if mode == "strong" and not scaling.strong.by_program:
         if not divide:
-            raise RequestError("jobs.strong_needs_divide")
+            raise RequestError(
+                "jobs.strong_needs_divide",
+                "strong scaling needs to know which parameter holds the batch per process",
+                hint="add `scaling: {{strong: {{divide: batch_size}}}}` to project.yaml, or `{{by_program: true}}` "
+                "in the place of `{{divide: …}}` if the program divides its batch itself",
+            )
         value = changed.get(divide)
         if not isinstance(value, int) or isinstance(value, bool) or value % processes:
-            raise RequestError("jobs.strong_not_even", name=divide, value=value, processes=processes)
+            raise RequestError(
+                "jobs.strong_not_even",
+                "strong scaling: {name}={value} cannot be divided evenly by {processes} processes",
+                hint="choose {name} as a multiple of the largest process count",
+                name=divide,
+                value=value,
+                processes=processes,
+            )
         changed[divide] = read_value(divide, declared[divide], value // processes)
         origins[divide] = f"{origins[divide]} ÷ {processes}"
     return Values(changed, origins)

@@ -123,18 +123,32 @@ def _fill(environment: "Environment", name: str, values: Mapping[str, Any]) -> s
     try:
         text = environment.get_template(name).render(values)
     except jinja2.TemplateNotFound as error:
-        raise TemplateError("jobs.template_missing", name=error.name) from None
+        raise TemplateError("jobs.template_missing", "there is no job template {name}", name=error.name) from None
     except jinja2.UndefinedError as error:
-        raise TemplateError("jobs.template_undefined", name=name, what=error.message) from None
+        raise TemplateError(
+            "jobs.template_undefined", "template {name}: {what}", name=name, what=error.message
+        ) from None
     except jinja2.TemplateSyntaxError as error:
         raise TemplateError(
-            "jobs.template_syntax", file=error.filename or name, line=error.lineno, what=error.message
+            "jobs.template_syntax",
+            "{file}:{line}: {what}",
+            file=error.filename or name,
+            line=error.lineno,
+            what=error.message,
         ) from None
     except (TooMuchError, RecursionError) as error:
-        raise TemplateError("jobs.template_endless", name=name, what=error) from None
+        raise TemplateError(
+            "jobs.template_endless",
+            "template {name} does not end: {what}",
+            hint="look for a template that includes or extends itself, and for long loops",
+            name=name,
+            what=error,
+        ) from None
     except (jinja2.TemplateError, TypeError, ValueError, SyntaxError, MemoryError) as error:
         # Python's errors when a template compares a number and a text, or nests blocks too deeply
-        raise TemplateError("jobs.template_failed", name=name, what=error) from None
+        raise TemplateError(
+            "jobs.template_failed", "template {name} cannot be rendered: {what}", name=name, what=error
+        ) from None
     return re.sub(r"\n{3,}", "\n\n", text).rstrip() + "\n"
 
 
@@ -147,7 +161,9 @@ def assignments(request: Request, reserved_exit_codes: Iterable[int] = ()) -> st
     """
     for name in request.variables:
         if not _NAME.match(name):
-            raise RequestError("jobs.variable_name", name=name)
+            raise RequestError(
+                "jobs.variable_name", "{name!r} is not a valid name of an environment variable", name=name
+            )
     lines: list[Mapping[str, str | int | Iterable[str]]] = [
         {"HK_NAME": request.name},
         {
@@ -183,7 +199,7 @@ def _quoted(name: str, value: "str | int | Iterable[str]") -> str:
         return str(value)
     if isinstance(value, str):
         if "\0" in value:
-            raise RequestError("jobs.value_nul", name=name)
+            raise RequestError("jobs.value_nul", "{name} contains a NUL character", name=name)
         return shell_word(value)
     words = [_quoted(name, part) for part in value]
     if name in _BY_LINES:
@@ -228,7 +244,13 @@ def _command_options(request: Request, dialect: Dialect) -> list[str]:
     words = dialect.command_options(header(request))
     for word in words:
         if not re.fullmatch(TOKEN, word):
-            raise RequestError("jobs.header_value", name="command_options", value=word, pattern=TOKEN)
+            raise RequestError(
+                "jobs.header_value",
+                "{name} {value!r} is not allowed in a job script's header (it must match {pattern})",
+                name="command_options",
+                value=word,
+                pattern=TOKEN,
+            )
     return words
 
 
@@ -244,7 +266,13 @@ def directives(request: Request, dialect: Dialect) -> HeaderValues:
             continue
         pattern = dialect.patterns.get(name, TOKEN)
         if not re.fullmatch(pattern, str(value)):
-            raise RequestError("jobs.header_value", name=name, value=value, pattern=pattern)
+            raise RequestError(
+                "jobs.header_value",
+                "{name} {value!r} is not allowed in a job script's header (it must match {pattern})",
+                name=name,
+                value=value,
+                pattern=pattern,
+            )
         result[name] = value
     result["task_variables"] = "|".join(dict.fromkeys((*TASK_VARIABLES, *dialect.task_variables)))
     result["sends_xcpu"] = dialect.sends_xcpu
@@ -253,7 +281,13 @@ def directives(request: Request, dialect: Dialect) -> HeaderValues:
     result["own_account"] = dialect.own_account
     for option in request.directives:
         if not _OPTION.match(option):
-            raise RequestError("jobs.header_value", name="directives", value=option, pattern=_OPTION.pattern)
+            raise RequestError(
+                "jobs.header_value",
+                "{name} {value!r} is not allowed in a job script's header (it must match {pattern})",
+                name="directives",
+                value=option,
+                pattern=_OPTION.pattern,
+            )
     result["options"] = list(request.directives)
     return result
 
@@ -279,7 +313,14 @@ def templates_of_package(name: str, cluster: str) -> Path:
 
     plug_in = plug_ins.find("templates", name)
     if plug_in is None:
-        raise RequestError("plug_ins.no_templates", name=name, cluster=cluster)
+        raise RequestError(
+            "plug_ins.no_templates",
+            "Cluster {cluster} takes its job templates from {name}, which no installed package has.",
+            hint="Install the package that brings them, or take `templates:` out of the profile. `hackathon "
+            "plugins` lists what is installed.",
+            name=name,
+            cluster=cluster,
+        )
     return plug_ins.file_of(plug_in)
 
 
@@ -288,7 +329,7 @@ def check_templates(folder: Path) -> None:
     environment = _environment((), Dialect())
     files = sorted(folder.glob("*.sh.j2"))
     if not files:
-        raise TemplateError("jobs.template_missing", name=f"{folder}/*.sh.j2")
+        raise TemplateError("jobs.template_missing", "there is no job template {name}", name=f"{folder}/*.sh.j2")
     for path in files:
         lint(environment, path.name, _template_text(path, None), str(path))
 
@@ -334,10 +375,17 @@ def _template_text(path: Path, trusted: "Trusted | None") -> str:
     try:
         raw = _read(path) if trusted is None else _read_trusted(path, trusted)
         if len(raw) > _LARGEST:
-            raise TemplateError("jobs.template_large", file=path, limit=format_size(_LARGEST))
+            raise TemplateError(
+                "jobs.template_large",
+                "{file} is larger than {limit}; a job template cannot be",
+                file=path,
+                limit=format_size(_LARGEST),
+            )
         return raw.decode()
     except (OSError, UnicodeDecodeError) as error:
-        raise TemplateError("jobs.template_unreadable", file=path, what=error) from None
+        raise TemplateError(
+            "jobs.template_unreadable", "{file} cannot be read: {what}", file=path, what=error
+        ) from None
 
 
 def _read(path: Path) -> bytes:

@@ -116,7 +116,13 @@ class Request:
         Raises RequestError for the JSON of a newer version, whose fields this toolkit could misread.
         """
         if version := newer_version(value):
-            raise RequestError("jobs.newer_request", version=version, known=SCHEMA_VERSION)
+            raise RequestError(
+                "jobs.newer_request",
+                "the record was made by a newer hackathon (version {version}); this one reads version {known}",
+                hint="Update hackathon: `hackathon docs install` shows how.",
+                version=version,
+                known=SCHEMA_VERSION,
+            )
         names = {entry.name for entry in fields(cls)}
         values = {key: entry for key, entry in value.items() if key in names}
         for key in ("command", "environment", "mpi_options", "directives", "data", "exclude"):

@@ -259,11 +259,18 @@ def _shape(
                 nodes = 1
     for name, value in (("nodes", nodes), ("processes", processes), ("processes_per_node", per_node)):
         if value is not None and value < 1:
-            raise RequestError("jobs.not_positive", name=name, value=value)
+            raise RequestError("jobs.not_positive", "{name} must be at least 1, not {value}", name=name, value=value)
     choose.origins["nodes"] = choose.origins["processes"] = origin
     if nodes is not None and processes is not None:
         if processes % nodes or (explicit and per_node * nodes != processes):
-            raise RequestError("jobs.shape", nodes=nodes, processes=processes, per_node=per_node)
+            raise RequestError(
+                "jobs.shape",
+                "{processes} processes do not fit on {nodes} nodes with {per_node} processes per node",
+                hint="give only --nodes or only --processes",
+                nodes=nodes,
+                processes=processes,
+                per_node=per_node,
+            )
         return nodes, processes, processes // nodes
     if nodes is not None:
         return nodes, nodes * per_node, per_node
@@ -275,7 +282,15 @@ def _shape(
         return 1, processes, processes
     if processes % per_node:
         below = processes // per_node * per_node
-        raise RequestError("jobs.uneven", processes=processes, per_node=per_node, below=below, above=below + per_node)
+        raise RequestError(
+            "jobs.uneven",
+            "{processes} is not a multiple of {per_node} processes per node",
+            hint="use {below} or {above}, or --processes-per-node N",
+            processes=processes,
+            per_node=per_node,
+            below=below,
+            above=below + per_node,
+        )
     return processes // per_node, processes, per_node
 
 
@@ -308,7 +323,12 @@ def _values(sources: Sources) -> tuple[Values, Mapping[str, Parameter], Scaling]
         if not isinstance(value, Parameter):
             values[name] = value
         elif recipe is not None:
-            raise RequestError("jobs.parameter_declared_twice", name=name, recipe=recipe.name)
+            raise RequestError(
+                "jobs.parameter_declared_twice",
+                "parameter {name} is declared by recipe {recipe}; the project gives only its value",
+                name=name,
+                recipe=recipe.name,
+            )
     layers.append((PROJECT, values))
     scaling = (project and project.scaling) or (recipe.scaling if recipe else Scaling())
     return choose_values(declared, layers), declared, scaling
@@ -334,6 +354,7 @@ def _launcher(sources: Sources, choose: _Chooser) -> tuple[str, str]:
                 return launcher, f"recipe {sources.recipe.name}"
         raise RequestError(
             "jobs.no_common_launcher",
+            "recipe {name} runs under {wanted}; cluster {cluster} offers {offered}",
             name=sources.recipe.name,
             wanted=", ".join(sources.recipe.launchers),
             cluster=cluster.name,

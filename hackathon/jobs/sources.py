@@ -79,7 +79,11 @@ def gather(
             search.admit(file)
     name, origin = cluster_name(options, of_environment, project or surrounding, user, event)
     if name is None:
-        raise RequestError("jobs.no_cluster")
+        raise RequestError(
+            "jobs.no_cluster",
+            "no cluster given, and it could not be detected",
+            hint="--cluster NAME, or `cluster:` in project.yaml; `hackathon clusters` lists them",
+        )
     cluster_file = load.find_cluster(name, folders)
     cluster = profiles.load_cluster_file(cluster_file)
     subject = recipe.name if recipe else project.name if project else ""
@@ -118,7 +122,12 @@ def _project_folder(target: str | None, start: Path) -> Path | None:
     if target is None:
         project = load.find_project(start)
         if project is None:
-            raise RequestError("jobs.no_project", folder=start)
+            raise RequestError(
+                "jobs.no_project",
+                "no project.yaml in {folder} or above it",
+                hint="name a recipe (`hackathon recipes`), or create a project with `hackathon init`",
+                folder=start,
+            )
         return project
     folder = start / target
     if (folder / "project.yaml").is_file():

@@ -48,7 +48,15 @@ def surroundings_of_crate(old: Request, sources: Sources) -> tuple[list[tuple[st
             continue
         name = set_by_line(line)
         if name is not None:
-            raise RequestError("crate.refused_line", name=name, line=line)
+            raise RequestError(
+                "crate.refused_line",
+                "the RO-Crate sets {name} in an environment line: {line}\n"
+                "This variable can change which code runs, so it is not taken from others",
+                hint="if you do not need it, unpack the RO-Crate, delete the line from `environment` in "
+                "request.json, and give the folder",
+                name=name,
+                line=line,
+            )
         own.append((line, CRATE))
     lines = _in_order(sources, [(line, of_recipe) for line in (recipe.environment if recipe else ())], own)
     variables = _variables_here(old, sources)
@@ -57,7 +65,15 @@ def surroundings_of_crate(old: Request, sources: Sources) -> tuple[list[tuple[st
         if recipe is not None and origin.startswith("recipe ") and name in recipe.variables:
             continue
         if is_refused(name):
-            raise RequestError("crate.refused_variable", name=name, value=value)
+            raise RequestError(
+                "crate.refused_variable",
+                "the RO-Crate sets {name}={value}: this variable can change which code runs, so it is not "
+                "taken from others",
+                hint="if you do not need it, unpack the RO-Crate, delete {name} from `variables` in request.json, "
+                "and give the folder",
+                name=name,
+                value=value,
+            )
         variables[name] = (literal(value), CRATE)
     return lines, variables
 

@@ -27,7 +27,7 @@ from hackathon.jobs.sources import cluster_name, environment_here, packages_of
 from hackathon.jobs.surroundings import surroundings, surroundings_of_crate
 from hackathon.schedulers import profiles
 from hackathon.text.errors import RequestError
-from hackathon.text.messages import message
+from hackathon.text.messages import _
 from hackathon.text.units import format_walltime
 
 
@@ -54,14 +54,24 @@ def sources_here(
     if name is None:
         name, origin = cluster_name(options, of_environment, project, user, event)
     if name is None:
-        raise RequestError("jobs.no_cluster")
+        raise RequestError(
+            "jobs.no_cluster",
+            "no cluster given, and it could not be detected",
+            hint="--cluster NAME, or `cluster:` in project.yaml; `hackathon clusters` lists them",
+        )
     try:
         cluster_file = load.find_cluster(name, folders)
     except RequestError:
         package = (old.plug_ins or {}).get(f"clusters {name}")
         if package is None:
             raise
-        raise RequestError("plug_ins.gone", cluster=name, package=package) from None
+        raise RequestError(
+            "plug_ins.gone",
+            "The run took the cluster {cluster} from the package {package}, which is not installed here.",
+            hint="Install the package, or choose another cluster: --cluster NAME",
+            cluster=name,
+            package=package,
+        ) from None
     cluster = profiles.load_cluster_file(cluster_file)
     built = environment_here(old.recipe or old.name, cluster, environment, project_folder or start, search)
     return Sources(
@@ -175,9 +185,7 @@ class _Move:
             value = getattr(record, name, None)
             if value is not None:
                 self.origins[name] = origin
-                self.whys[name] = (
-                    message("crate.why_given") if origin == COMMAND_LINE else message("crate.why_from", origin=origin)
-                )
+                self.whys[name] = _("as you asked") if origin == COMMAND_LINE else _("from {origin}", origin=origin)
                 return value
         return default
 
@@ -203,12 +211,22 @@ class _Move:
             return old.nodes, old.processes, old.processes_per_node
         per_node = options.processes_per_node or min(self.full, queue.processes_per_node or self.full)
         processes = options.processes or (options.nodes * per_node if options.nodes else old.processes)
-        shape, why_given = message("crate.why_shape", cluster=cluster.name, count=per_node), message("crate.why_given")
+        shape, why_given = (
+            _("{cluster} has {count} processes per node", cluster=cluster.name, count=per_node),
+            _("as you asked"),
+        )
         for name in ("nodes", "processes", "processes_per_node"):
             self.whys[name] = why_given if getattr(options, name) else shape
         if options.nodes:
             if processes % options.nodes or (options.processes_per_node and per_node * options.nodes != processes):
-                raise RequestError("jobs.shape", nodes=options.nodes, processes=processes, per_node=per_node)
+                raise RequestError(
+                    "jobs.shape",
+                    "{processes} processes do not fit on {nodes} nodes with {per_node} processes per node",
+                    hint="give only --nodes or only --processes",
+                    nodes=options.nodes,
+                    processes=processes,
+                    per_node=per_node,
+                )
             return options.nodes, processes, processes // options.nodes
         alone = cluster.starter == "local" and not self.gpus and not options.processes_per_node
         if processes <= per_node or alone:
@@ -219,7 +237,13 @@ class _Move:
         if processes % per_node:
             below = processes // per_node * per_node
             raise RequestError(
-                "jobs.uneven", processes=processes, per_node=per_node, below=below, above=below + per_node
+                "jobs.uneven",
+                "{processes} is not a multiple of {per_node} processes per node",
+                hint="use {below} or {above}, or --processes-per-node N",
+                processes=processes,
+                per_node=per_node,
+                below=below,
+                above=below + per_node,
             )
         return processes // per_node, processes, per_node
 
@@ -227,34 +251,36 @@ class _Move:
         """Return the recorded threads if a node has the cores for them: other threads can change the last bits."""
         threads = self.here.options.threads
         if threads:
-            self.origins["threads"], self.whys["threads"] = COMMAND_LINE, message("crate.why_given")
+            self.origins["threads"], self.whys["threads"] = COMMAND_LINE, _("as you asked")
             return threads
         # on the same cluster they fitted before; the cores of this machine say nothing about a compute node
         stays = self.same and (per_node <= self.old.processes_per_node or self.here.cluster.node.cores == "auto")
         if stays or self.old.threads * per_node <= self.cores:
             return self.old.threads
         self.origins["threads"] = f"cluster {self.here.cluster.name}"
-        self.whys["threads"] = message("crate.why_threads", cluster=self.here.cluster.name, cores=self.cores)
+        self.whys["threads"] = _(
+            "a node of {cluster} has {cores} cores", cluster=self.here.cluster.name, cores=self.cores
+        )
         return usual_threads(self.here.cluster, self.cores, self.full, per_node)
 
     def walltime(self, queue: Queue, nodes: int) -> int:
         """Return the requested walltime, else the recorded one, limited to the queue's."""
         walltime = self.here.options.walltime
         if walltime:
-            self.origins["walltime"], self.whys["walltime"] = COMMAND_LINE, message("crate.why_given")
+            self.origins["walltime"], self.whys["walltime"] = COMMAND_LINE, _("as you asked")
             return walltime
         longest = queue.longest(nodes)
         if longest is None or self.old.walltime <= longest:
             return self.old.walltime
         self.origins["walltime"] = f"cluster {self.here.cluster.name}"
-        self.whys["walltime"] = message("crate.why_walltime", limit=format_walltime(longest))
+        self.whys["walltime"] = _("the queue allows at most {limit}", limit=format_walltime(longest))
         return longest
 
     def launcher(self, nodes: int) -> str:
         """Return the recorded launcher if this cluster has it, else the first that program and cluster share."""
         launcher = self.here.options.launcher
         if launcher:
-            self.origins["launcher"], self.whys["launcher"] = COMMAND_LINE, message("crate.why_given")
+            self.origins["launcher"], self.whys["launcher"] = COMMAND_LINE, _("as you asked")
             return launcher
         cluster, old, recipe = self.here.cluster, self.old, self.here.recipe
         dialect = profiles.dialect_of(cluster)
@@ -266,7 +292,7 @@ class _Move:
         if old.launcher in usable:
             return old.launcher
         self.origins["launcher"] = f"cluster {cluster.name}"
-        self.whys["launcher"] = message("crate.why_launcher", cluster=cluster.name, launcher=old.launcher)
+        self.whys["launcher"] = _("{cluster} has no {launcher}", cluster=cluster.name, launcher=old.launcher)
         if recipe is not None and recipe.launchers:
             launchers = [launcher for launcher in recipe.launchers if launcher in usable]
         else:
@@ -274,6 +300,7 @@ class _Move:
         if not launchers:
             raise RequestError(
                 "jobs.no_common_launcher",
+                "recipe {name} runs under {wanted}; cluster {cluster} offers {offered}",
                 name=old.name,
                 wanted=", ".join(recipe.launchers if recipe else [old.launcher]),
                 cluster=cluster.name,
@@ -312,7 +339,13 @@ def _with_parameters(
     project = None if old.recipe else _carried(Project, files, "project.yaml")
     parameters = declared(project, recipe)
     if recipe is None and (project is None or project.command is None):
-        raise RequestError("crate.no_parameters", run=run, names=", ".join(sources.options.parameters))
+        raise RequestError(
+            "crate.no_parameters",
+            "the definitions of the parameters of run {run} are not available, so {names} cannot be changed",
+            hint="without -p, it runs with the recorded values",
+            run=run,
+            names=", ".join(sources.options.parameters),
+        )
     recorded = {name: value for name, value in old.parameters.items() if name in parameters}
     values = choose_values(parameters, [(COMMAND_LINE, sources.options.parameters), (f"run {run}", recorded)]).values
     if recipe is not None:

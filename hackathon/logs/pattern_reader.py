@@ -18,6 +18,7 @@ from typing import Any
 from hackathon.access.guarded_path import GuardedPath
 from hackathon.logs.search_limit import SearchLimit
 from hackathon.text.errors import RequestError
+from hackathon.text.messages import texts_of
 from hackathon.text.worker import Worker
 
 SECONDS, BYTES_A_SECOND = 5.0, 8 << 20
@@ -74,7 +75,7 @@ def _asked(
     if not answer:
         raise RequestError("logs.slow_pattern", project=_project(run), run=run.name, names=", ".join(sorted(metrics)))
     if "error" in answer:
-        raise RequestError(str(answer["error"]), **answer["values"])
+        raise RequestError(answer["error"], answer["text"], hint=answer["hint"], **answer["values"])
     results: dict[str, Any] = answer["found"]
     return results
 
@@ -106,7 +107,11 @@ def main(**searches: Callable[[Path, dict[str, dict[str, Any]], bool], dict[str,
                 search = searches[question["what"]]
                 answer = {"found": search(Path(question["run"]), question["wanted"], question["torn"])}
         except RequestError as error:
-            answer = {"error": error.id, "values": {name: str(value) for name, value in error.values.items()}}
+            answer = {
+                "error": error.id,
+                **texts_of(error.id),
+                "values": {name: str(value) for name, value in error.values.items()},
+            }
         except Exception:  # TooLongError, and any unforeseen error of a pattern
             answer = {}
         answers.write(json.dumps(answer).encode() + b"\n")

@@ -15,7 +15,7 @@ from hackathon.notify import webhook
 from hackathon.notify.outbox import Notice, Sent, gather
 from hackathon.notify.webhook import DEAD, LATER, SENT, Delivery
 from hackathon.text.errors import HackathonError, RequestError
-from hackathon.text.messages import language, message
+from hackathon.text.messages import _, language
 
 if TYPE_CHECKING:
     from hackathon.board.board import Board
@@ -94,7 +94,7 @@ def _run_text(notice: Notice) -> str:
     assert run is not None
     assert state is not None
     if notice.kind == "run-ended":
-        return message("notify.run_ended", run=_said(run.id))
+        return _("✓ run {run} has finished", run=_said(run.id))
     try:
         finding = finding_of(run, state)
     except (HackathonError, OSError):
@@ -103,9 +103,13 @@ def _run_text(notice: Notice) -> str:
         why = _said(state.explanation)
         about = f"{state.state}, {why}" if why else state.state
         lines = _finding_lines(finding) if finding else []
-        return "\n".join([message("notify.run_failed", run=_said(run.id), state=about), *lines])
-    first = message(
-        "notify.run_failed_part", run=_said(run.id), state=state.state, part=finding.part, text=_said(finding.message)
+        return "\n".join([_("✗ run {run} failed: {state}", run=_said(run.id), state=about), *lines])
+    first = _(
+        "✗ run {run} failed ({state}): [{part}] {text}",
+        run=_said(run.id),
+        state=state.state,
+        part=finding.part,
+        text=_said(finding.message),
     )
     return "\n".join([first, *_finding_lines(finding)])
 
@@ -114,7 +118,7 @@ def _finding_lines(finding: Attached) -> list[str]:
     lines = []
     if finding.file:
         location = finding.file if finding.line is None else f"{finding.file}:{finding.line}"
-        rank = message("notify.of_rank", rank=finding.rank) if finding.rank is not None else ""
+        rank = _("rank {rank}", rank=finding.rank) if finding.rank is not None else ""
         lines.append(_said(" ".join(part for part in (location, rank, finding.host) if part)))
     if finding.text:
         from hackathon.diagnosis.scrub import scrub
@@ -136,10 +140,24 @@ def _post_text(notice: Notice, people: "People | None") -> str:
     part = f"[{webhook.neutral(post.part)}] " if post.part else ""
     if notice.kind == "solved":
         assert post.solved is not None
-        lines = [message("notify.solved", title=f"{part}{title}", name=name(post.solved.user), post=post.short)]
+        lines = [
+            _(
+                "✓ {title}: marked as solved by {name} (`hackathon board show {post!q}`)",
+                title=f"{part}{title}",
+                name=name(post.solved.user),
+                post=post.short,
+            )
+        ]
         text = post.solved.text or (post.answers[-1].text if post.answers else "")
         return "\n".join([*lines, *([_said(text[:LONG])] if text.strip() else [])])
-    lines = [message("notify.asked", name=name(post.user), title=f"{part}{title}", post=post.short)]
+    lines = [
+        _(
+            "? {name} asks for help: {title} (`hackathon ask take {post!q}`)",
+            name=name(post.user),
+            title=f"{part}{title}",
+            post=post.short,
+        )
+    ]
     if post.text.strip():
         lines.append(_said(post.text.strip()[:LONG]))
     if post.finding:
@@ -147,7 +165,7 @@ def _post_text(notice: Notice, people: "People | None") -> str:
         lines += [] if post.title in (finding.message, post.finding.message) else [_said(finding.message)]
         lines += _finding_lines(finding)
     if post.run:
-        lines.append(message("notify.about_run", run=_said(post.folder or post.run)))
+        lines.append(_("run: {run}", run=_said(post.folder or post.run)))
     return "\n".join(lines)
 
 
@@ -158,9 +176,9 @@ def messages_of(
     if len(notices) <= FEW:
         yield from (([notice], text_of(notice, people, pages)) for notice in notices)
         return
-    lines = [message("notify.many", count=len(notices))]
+    lines = [_("{count} events at once:", count=len(notices))]
     # the line that counts the remaining notices must fit, because the end of a longer message is truncated
-    room = webhook.LONGEST_TEXT - len(lines[0]) - len("\n" + message("notify.more", count=len(notices)))
+    room = webhook.LONGEST_TEXT - len(lines[0]) - len("\n" + _("… and {count} more", count=len(notices)))
     for notice in notices[:LISTED]:
         line = f"• {line_of(notice, people)}" + (f" {link_of(notice, pages)}" if pages else "")
         room -= len("\n" + line)
@@ -169,7 +187,7 @@ def messages_of(
         lines.append(line)
     count = len(lines) - 1
     if count < len(notices):
-        lines.append(message("notify.more", count=len(notices) - count))
+        lines.append(_("… and {count} more", count=len(notices) - count))
     yield list(notices), "\n".join(lines)
 
 
@@ -211,7 +229,7 @@ class Relay:
             if not kinds or notice.kind in kinds
         ]
         if waiting and self._clock() < until:
-            return Passed(waiting=len(waiting), what=message("notify.paused"), until=until)
+            return Passed(waiting=len(waiting), what=_("the server asked to wait"), until=until)
         self._sent.forget(self._clock())
         claimed = [notice for notice in waiting if self._sent.claim(notice.key, self._clock())]
         left = [notice.key for notice in claimed]
@@ -220,7 +238,13 @@ class Relay:
                 outcome = self._one(text)
                 keys = [notice.key for notice in notices]
                 if outcome.kind == DEAD:
-                    raise RequestError("notify.dead", host=webhook.host_of(self._address), what=outcome.what)
+                    raise RequestError(
+                        "notify.dead",
+                        "{host} does not know this webhook ({what})",
+                        hint="set a new URL: `hackathon notify set`",
+                        host=webhook.host_of(self._address),
+                        what=outcome.what,
+                    )
                 if outcome.kind == LATER:
                     wait = _wait(outcome, failures)
                     passed.until, passed.what = self._clock() + wait, outcome.what

@@ -62,7 +62,11 @@ def checked_address(text: str) -> str:
     except ValueError:
         good = False
     if not good or len(address) > 2000 or not all("!" <= character <= "~" for character in address):
-        raise RequestError("notify.bad_address")
+        raise RequestError(
+            "notify.bad_address",
+            "not a webhook URL",
+            hint="it must start with https:// (or http://) and contain no spaces",
+        )
     return address
 
 
@@ -76,7 +80,13 @@ def keep_address(text: str) -> None:
         folder().mkdir(parents=True, exist_ok=True, mode=0o700)
         write_whole(address_file(), address + "\n", mode=0o600)
     except OSError as error:
-        raise RequestError("notify.not_written", path=address_file(), what=error.strerror) from error
+        raise RequestError(
+            "notify.not_written",
+            "{path} cannot be written: {what}",
+            hint="set XDG_CONFIG_HOME to a folder of your own",
+            path=address_file(),
+            what=error.strerror,
+        ) from error
 
 
 def read_address() -> tuple[str, float] | None:
@@ -90,9 +100,16 @@ def read_address() -> tuple[str, float] | None:
     except FileNotFoundError:
         return None
     except NotPrivateError:
-        raise RequestError("notify.open_to_others", path=path) from None
+        raise RequestError(
+            "notify.open_to_others",
+            "others can read the webhook URL in {path}, or the file is not yours",
+            hint="chmod 600 {path!q}; if others may have seen it, create a new webhook",
+            path=path,
+        ) from None
     except OSError as error:
-        raise RequestError("notify.unreadable", path=path, what=error.strerror) from error
+        raise RequestError(
+            "notify.unreadable", "{path} cannot be read: {what}", path=path, what=error.strerror
+        ) from error
     with stream:
         return checked_address(stream.read(4000).decode("utf-8", "replace")), written
 

@@ -17,39 +17,61 @@ from hackathon.prediction.rows import STRONG, TIMES, Flag, MeasuredSize, Series
 from hackathon.prediction.training import GIVEN, RANGE, Goal, Training, ValueRange, training
 from hackathon.scaling.table import TARGET
 from hackathon.text.errors import RequestError
-from hackathon.text.messages import message
+from hackathon.text.messages import N_, _
 
 _RANGE_TEXTS = {
-    "boundary": "predict.range_boundary",
-    "simulated": "predict.range_simulated",
-    "rows": "predict.range_rows",
-    "few": "predict.range_few",
-    "below": "predict.range_below",
-    "strong": "predict.range_strong",
-    "layout": "predict.range_layout",
-    "far": "predict.range_far",
+    "boundary": N_(
+        "a range, not a 90 % interval: no row tells what the step to several nodes costs; in public studies it was "
+        "nothing to 71 % of the rate"
+    ),
+    "simulated": N_(
+        "a range, not a 90 % interval: predictions from a measured network were only tested in a simulation"
+    ),
+    "rows": N_("a range, not a 90 % interval: rows of this table contradict each other"),
+    "few": N_("a range, not a 90 % interval: that takes three sizes that can be used"),
+    "below": N_("a range, not a 90 % interval: smaller than all that was measured"),
+    "strong": N_("a range, not a 90 % interval: in strong scaling it held in only seven to eight of ten new studies"),
+    "layout": N_("a range, not a 90 % interval: a node may end on the way to this size"),
+    "far": N_("a range, not a 90 % interval: it was validated up to four times the largest measured size"),
 }
 
 _WARNING_TEXTS = {
-    "single-runs": "predict.warning_single_runs",
-    "batch-range": "predict.warning_batch_range",
-    "epochs-kept": "predict.warning_epochs_kept",
-    "weak-assumed": "predict.warning_weak_assumed",
-    "job-time": "predict.warning_job_time",
-    "doubted": "predict.warning_doubted",
-    "outlier": "predict.warning_outlier",
-    "inconsistent": "predict.warning_inconsistent",
-    "retrograde": "predict.warning_retrograde",
-    "super-linear": "predict.warning_super_linear",
-    "node-boundary-unknown": "predict.warning_node_boundary_unknown",
-    "one-row": "predict.warning_one_row",
-    "below": "predict.warning_below",
-    "cluster-unknown": "predict.warning_cluster_unknown",
-    "physics": "predict.warning_physics",
-    "physics-step": "predict.warning_physics_step",
-    "network-unknown": "predict.warning_network_unknown",
-    "extrapolation": "predict.warning_extrapolation",
-    "below-target": "predict.warning_below_target",
+    "single-runs": N_("from single runs and no study"),
+    "batch-range": N_(
+        "no run tells how many samples the training needs at this batch: from the same number of samples to the "
+        "same number of steps as at the nearest batch; three batches that reach the target would tell"
+    ),
+    "epochs-kept": N_(
+        "the same epochs at a larger batch: whether the accuracy stays the same is not known; --critical-batch or "
+        "a study whose runs reach a target tells more"
+    ),
+    "weak-assumed": N_("the table names no mode; weak scaling is assumed"),
+    "job-time": N_("the times fall with more processes, so they are taken as those of a fixed amount of work"),
+    "doubted": N_("points whose results cannot be believed were not used"),
+    "outlier": N_("not used, because it cannot be true beside the others: {rows} processes"),
+    "inconsistent": N_("one of these contradicts the others, measure them again: {rows} processes"),
+    "retrograde": N_("slower than the next smaller size: {rows} processes"),
+    "super-linear": N_("more than linear speed-up, so the smallest size may be slow: {rows} processes"),
+    "node-boundary-unknown": N_(
+        "it is not known how many processes a node holds; add a column nodes or --processes-per-node"
+    ),
+    "one-row": N_("only {processes} {processes:process|processes} measured: constant efficiency, a wide interval"),
+    "below": N_(
+        "smaller than the smallest measured size ({processes} {processes:process|processes}): its efficiency is assumed"
+    ),
+    "cluster-unknown": N_(
+        "the history has several clusters and the table names none, so all of them count; add a column cluster"
+    ),
+    "physics": N_("from the loss inside the node and the measured network of the cluster, with overlap unknown"),
+    "physics-step": N_(
+        "from computing, the bytes of the gradients and the measured all-reduce of the cluster, with overlap in "
+        "part unknown"
+    ),
+    "network-unknown": N_(
+        "the network was not measured for such sizes; this would tell: hackathon clusters measure {cluster!q}"
+    ),
+    "extrapolation": N_("{times} times the largest measured size ({largest} processes)"),
+    "below-target": N_("efficiency below {percent} %"),
 }
 
 SCHEMA_VERSION = 1
@@ -111,13 +133,23 @@ def forecast(series: Series, sizes: Sequence[int], knowledge: Knowledge = ALONE,
     Raises RequestError without a usable row.
     """
     if max(sizes) > LARGEST:
-        raise RequestError("predict.too_large", processes=max(sizes), limit=LARGEST)
+        raise RequestError(
+            "predict.too_large",
+            "{processes} processes cannot be predicted, at most {limit}",
+            processes=max(sizes),
+            limit=LARGEST,
+        )
     series = series.placed(knowledge.per_node)
     marks = flags(series)
     series = replace(series, outliers=outliers(marks))
     rows = good_rows(series, marks)
     if not rows:
-        raise RequestError("predict.no_good_row", series=series.name or "–")
+        raise RequestError(
+            "predict.no_good_row",
+            "no row of series {series} can be used",
+            hint="Measure at least one size.",
+            series=series.name or "–",
+        )
     looks = {size: outlook(series, rows, size, knowledge.others, knowledge.physics) for size in dict.fromkeys(sizes)}
     general = _general(series, marks)
     if knowledge.others and not series.kin.cluster and len({study.kin.cluster for study in knowledge.others}) > 1:
@@ -198,7 +230,7 @@ def _not_validated(
 
 
 def _range_warning(reason: str) -> str:
-    return f"not-validated: {message(_RANGE_TEXTS[reason])}"
+    return f"not-validated: {_(_RANGE_TEXTS[reason])}"
 
 
 def _training(series: Series, knowledge: Knowledge, size: int, value: ValueRange, nodes: int | None) -> Training | None:
@@ -239,7 +271,7 @@ def _own_time(series: Series) -> Price:
 
 def _general(series: Series, marks: Sequence[Flag]) -> list[str]:
     """Return the warnings for all sizes."""
-    warnings = [f"{note}: {message(_WARNING_TEXTS[note])}" for note in series.notes]
+    warnings = [f"{note}: {_(_WARNING_TEXTS[note])}" for note in series.notes]
     kinds: dict[str, list[int]] = {}
     for flag in marks:
         kinds.setdefault(flag.kind, []).append(flag.processes)
@@ -262,8 +294,15 @@ def _warnings(
     if look.basis == MEASURED:
         return warnings
     if look.crossing:
-        text = "predict.boundary_measured" if look.basis == PHYSICS else "predict.warning_node_boundary"
-        warnings.append(f"node-boundary: {message(text, per_node=series.per_node or 0)}")
+        text = (
+            N_("no run of the program is on several nodes; all are inside one ({per_node} processes)")
+            if look.basis == PHYSICS
+            else N_(
+                "all measured sizes are inside one node ({per_node} processes); the network between nodes is not "
+                "measured"
+            )
+        )
+        warnings.append(f"node-boundary: {_(text, per_node=series.per_node or 0)}")
     elif series.per_node is None:
         warnings.append(_warning("node-boundary-unknown"))
     if look.basis == BASELINE:
@@ -283,7 +322,7 @@ def _warnings(
 
 
 def _warning(name: str, **values: object) -> str:
-    return f"{name}: {message(_WARNING_TEXTS[name], **values)}"
+    return f"{name}: {_(_WARNING_TEXTS[name], **values)}"
 
 
 # ---- what the well-known laws say, beside a prediction

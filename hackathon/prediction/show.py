@@ -8,57 +8,57 @@ from hackathon.prediction.outlook import IN_NODE
 from hackathon.prediction.training import RANGE
 from hackathon.scaling.show import number, percent
 from hackathon.text.columns import aligned
-from hackathon.text.messages import message
+from hackathon.text.messages import N_, NP_, _
 from hackathon.text.printable import printable
 from hackathon.text.units import format_walltime
 
 _MODE_TEXTS = {
-    "weak": "scaling.mode_weak",
-    "strong": "scaling.mode_strong",
+    "weak": N_("weak scaling (fixed batch per process)"),
+    "strong": N_("strong scaling (fixed global batch)"),
 }
 
 _BASIS_TEXTS = {
-    "measured": "predict.basis_measured",
-    "in_node": "predict.basis_in_node",
-    "sizes": "predict.basis_sizes",
-    "across_nodes": "predict.basis_across_nodes",
-    "history": "predict.basis_history",
-    "physics": "predict.basis_physics",
-    "baseline": "predict.basis_baseline",
+    "measured": NP_("predict", "measured"),
+    "in_node": N_("inside a node"),
+    "sizes": N_("measured sizes"),
+    "across_nodes": N_("across nodes"),
+    "history": N_("other studies"),
+    "physics": N_("measured network"),
+    "baseline": N_("constant efficiency"),
 }
 
 _COLUMN_TEXTS = {
-    "processes": "predict.column_processes",
-    "value": "predict.column_value",
-    "interval": "predict.column_interval",
-    "range": "predict.column_range",
-    "efficiency": "predict.column_efficiency",
-    "seconds": "predict.column_seconds",
-    "tokens": "predict.column_tokens",
-    "basis": "predict.column_basis",
+    "processes": N_("processes"),
+    "value": N_("value"),
+    "interval": N_("90 % interval"),
+    "range": N_("range"),
+    "efficiency": N_("efficiency"),
+    "seconds": N_("time"),
+    "tokens": N_("tokens"),
+    "basis": N_("basis"),
 }
 
 _FLAG_TEXTS = {
-    "slow": "predict.flag_slow",
-    "fast": "predict.flag_fast",
-    "inconsistent": "predict.flag_inconsistent",
-    "retrograde": "predict.flag_retrograde",
-    "superlinear": "predict.flag_superlinear",
-    "duplicate": "predict.flag_duplicate",
+    "slow": N_("{processes} {processes:process|processes}: {size} – slower than the other sizes allow"),
+    "fast": N_("{processes} {processes:process|processes}: {size} – faster than the other sizes allow"),
+    "inconsistent": N_("{processes} {processes:process|processes}: {size} – contradicts another size; measure again"),
+    "retrograde": N_("{processes} {processes:process|processes}: {size} – slower than the next smaller size"),
+    "superlinear": N_("{processes} {processes:process|processes}: {size} – more than linear speed-up"),
+    "duplicate": N_("{processes} {processes:process|processes}: {size} – measured twice with the same repeat"),
 }
 
 _LAW_TEXTS = {
-    "amdahl": "predict.law_amdahl",
-    "gustafson": "predict.law_gustafson",
-    "usl": "predict.law_usl",
-    "constant_efficiency": "predict.law_constant_efficiency",
+    "amdahl": N_("Amdahl {value}"),
+    "gustafson": N_("Gustafson {value}"),
+    "usl": N_("USL {value}"),
+    "constant_efficiency": N_("constant efficiency {value}"),
 }
 
 _TRAINING_BASIS_TEXTS = {
-    "given": "predict.training_basis_given",
-    "measured": "predict.training_basis_measured",
-    "critical-batch": "predict.training_basis_critical_batch",
-    "range": "predict.training_basis_range",
+    "given": N_("epochs as given"),
+    "measured": N_("samples as measured at this batch"),
+    "critical-batch": N_("samples by the critical batch size"),
+    "range": N_("bounds of the samples"),
 }
 
 MOST_SHAPES = 4
@@ -70,11 +70,13 @@ EVEN = 0.35
 def lines(forecast: Forecast) -> list[str]:
     """Return a table of the predictions, then remarks: flags, warnings, advice, other laws."""
     series, document = forecast.series, forecast.json
-    mode = message(_MODE_TEXTS[series.mode])
-    title = message(
-        "predict.title", series=printable(series.name or message("predict.unnamed")), mode=mode,
+    mode = _(_MODE_TEXTS[series.mode])
+    title = _(
+        "{series} · {mode} · efficiency against {base} {base:process|processes}",
+        series=printable(series.name or _("prediction")),
+        mode=mode,
         base=document["base_processes"],
-    )  # fmt: skip
+    )
     table = _table(forecast.predictions, series.unit)
     return [title, *table, *_training(forecast), *_notes(forecast), *_advice(forecast)]
 
@@ -96,11 +98,19 @@ def _training(forecast: Forecast) -> list[str]:
             "high": _time(seconds["high"]), "margin": _time((seconds["high"] - seconds["low"]) / 2),
         }  # fmt: skip
         even = training["basis"] != RANGE and (seconds["high"] - seconds["low"]) / 2 < EVEN * seconds["value"]
-        cost = message("predict.training_tokens", tokens=number(tokens["value"], 3)) if tokens is not None else ""
-        parts.append(message("predict.training_even" if even else "predict.training_between", **words) + cost)
+        cost = _(", {tokens} tokens", tokens=number(tokens["value"], 3)) if tokens is not None else ""
+        parts.append(
+            _(
+                N_("{processes} {processes:process|processes} in {time} ± {margin}")
+                if even
+                else N_("{processes} {processes:process|processes} in {low} to {high}"),
+                **words,
+            )
+            + cost
+        )
     bases = dict.fromkeys(training["basis"] for _, training in trainings)
-    why = "; ".join(message(_TRAINING_BASIS_TEXTS[basis]) for basis in bases)
-    return [message("predict.training_line", parts="; ".join(parts), basis=why)]
+    why = "; ".join(_(_TRAINING_BASIS_TEXTS[basis]) for basis in bases)
+    return [_("training: {parts} ({basis})", parts="; ".join(parts), basis=why)]
 
 
 def _table(predictions: Iterable[Mapping[str, Any]], unit: str) -> list[str]:
@@ -108,13 +118,13 @@ def _table(predictions: Iterable[Mapping[str, Any]], unit: str) -> list[str]:
     predictions = list(predictions)
     keys = ["processes", "value", "interval", "efficiency"]
     keys += [key for key in ("seconds", "tokens") if any(prediction[key] is not None for prediction in predictions)]
-    heads = [message(_COLUMN_TEXTS[key]) for key in (*keys, "basis")]
+    heads = [_(_COLUMN_TEXTS[key]) for key in (*keys, "basis")]
     validated = [prediction["level"] is not None for prediction in predictions]
     if not all(validated):
-        heads[2] = message("predict.column_range")
+        heads[2] = _("range")
     heads[1] += f" [{printable(unit)}]" if unit else ""
     rows = [heads]
-    mark = "" if all(validated) else message("predict.nine_of_ten")
+    mark = "" if all(validated) else _(" (90 %)")
     for prediction in predictions:
         noted = mark if prediction["level"] is not None else ""
         cells = {
@@ -133,7 +143,7 @@ def _basis(prediction: Mapping[str, Any]) -> str:
     """Return the basis of a prediction; without known nodes the text "inside a node" is omitted."""
     unknown = any(warning.startswith("node-boundary-unknown:") for warning in prediction["warnings"])
     key = "sizes" if unknown and prediction["basis"] == IN_NODE else prediction["basis"].replace("-", "_")
-    return message(_BASIS_TEXTS[key])
+    return _(_BASIS_TEXTS[key])
 
 
 def _time(seconds: float | None) -> str:
@@ -145,8 +155,7 @@ def _time(seconds: float | None) -> str:
 def _notes(forecast: Forecast) -> list[str]:
     """Return the flags, and each warning once with its sizes."""
     notes = [
-        message(_FLAG_TEXTS[flag.kind], processes=flag.processes, size=f"{100 * flag.size:+.1f} %")
-        for flag in forecast.flags
+        _(_FLAG_TEXTS[flag.kind], processes=flag.processes, size=f"{100 * flag.size:+.1f} %") for flag in forecast.flags
     ]
     about: dict[str, list[int]] = {}
     for prediction in forecast.predictions:
@@ -166,24 +175,36 @@ def _advice(forecast: Forecast) -> list[str]:
         f"{shape['name']} {percent(shape['weight'])}" for shape in predictions[last]["shapes"][:MOST_SHAPES]
     )
     processes = predictions[last]["processes"]
-    sentences = [message("predict.shapes_line", processes=processes, shapes=shapes)]
+    sentences = [_("shapes at {processes} processes: {shapes}", processes=processes, shapes=shapes)]
     laws = [
-        message(_LAW_TEXTS[law], value=number(values[last]))
+        _(_LAW_TEXTS[law], value=number(values[last]))
         for law, values in document["beside"].items()
         if values[last] is not None
     ]
-    sentences.append(message("predict.beside", processes=processes, laws=", ".join(laws)))
+    sentences.append(_("for comparison at {processes} processes: {laws}", processes=processes, laws=", ".join(laws)))
     best = document["advice"] or {}
-    for key, identifier in (("largest", "predict.largest_good"), ("cheapest", "predict.cheapest")):
+    for key, identifier in (
+        (
+            "largest",
+            N_("largest size above {target} efficiency: {processes} {processes:process|processes} ({efficiency})"),
+        ),
+        ("cheapest", N_("cheapest per result: {processes} {processes:process|processes} ({efficiency})")),
+    ):
         size = best.get(key)
         if size is not None:
             share, efficiency = percent(best["target"]), percent(size["efficiency"])
-            sentences.append(message(identifier, target=share, processes=size["processes"], efficiency=efficiency))
+            sentences.append(_(identifier, target=share, processes=size["processes"], efficiency=efficiency))
     if document["next_run"] is not None:
         run = document["next_run"]
         before, after = (f"{100 * run[key]:.0f} %" for key in ("half_width_before", "half_width_after"))
         minutes = round(run["seconds"] / 60)
         sentences.append(
-            message("predict.next_run", processes=run["processes"], minutes=minutes, before=before, after=after)
+            _(
+                "next run that helps most: {processes} processes for {minutes} minutes: ±{before} becomes ±{after}",
+                processes=run["processes"],
+                minutes=minutes,
+                before=before,
+                after=after,
+            )
         )
     return [f"- {line}" for line in sentences]

@@ -33,6 +33,7 @@ from hackathon.runs.states import SUCCEEDED
 from hackathon.schedulers.profiles import load_cluster
 from hackathon.text.errors import HackathonError, RequestError
 from hackathon.text.json_fields import mapping_of
+from hackathon.text.messages import Message
 
 
 @dataclass(frozen=True)
@@ -81,13 +82,27 @@ def of_index(name: str | None, options: SourceOptions, project: Path) -> list[tu
         runs = [run for run in runs if run.cluster == options.cluster]
     if name is not None and (runs or _is_recipe(name)):
         return _asked([_of_runs(name, runs, options, project)], options)
-    raise RequestError("predict.no_source" if name is None else "predict.no_study", folder=project, name=name or "")
+    raise RequestError(
+        Message(
+            "predict.no_source",
+            "no study in {folder} and no table given, so nothing is known about larger sizes",
+            hint="Measure first, for example: hackathon scale --processes 1,2,4",
+        )
+        if name is None
+        else Message(
+            "predict.no_study",
+            "{name} is neither a file nor one study of {folder}",
+            hint="Name a CSV file, a unique part of a study's id, or - for the standard input.",
+        ),
+        folder=project,
+        name=name or "",
+    )
 
 
 def _of_study(study: StudyRuns, studies: Sequence[StudyRuns], memory: Memory, project: Path) -> list[SeriesKnowledge]:
     group = of_study(study, memory)
     if not group:
-        raise RequestError("predict.no_value_yet", study=study.id)
+        raise RequestError("predict.no_value_yet", "study {study} has no result to predict from yet", study=study.id)
     cluster = cluster_of(study)
     rates = rates_of(cluster, project)
     beside = others(study, studies, memory)
@@ -117,7 +132,14 @@ def _of_runs(name: str, runs: Sequence[RunEntry], options: SourceOptions, projec
     cluster = options.cluster or (good[-1].cluster if good else "")
     good = [run for run in good if run.cluster == cluster and run.metric == good[-1].metric]
     if not good:
-        raise RequestError("predict.not_known", name=name, cluster=cluster or "NAME")
+        raise RequestError(
+            "predict.not_known",
+            "not known: no run of {name} on cluster {cluster} tells how fast it is",
+            hint="This run would tell: hackathon submit {name!q} --cluster {cluster!q} --processes 1\n"
+            "The network: hackathon clusters measure {cluster!q} --nodes 1 --nodes 2",
+            name=name,
+            cluster=cluster or "NAME",
+        )
     work = (good[-1].work or 0.0) / good[-1].processes
     good = [run for run in good if not work or abs((run.work or 0.0) / run.processes / work - 1) < 1e-6]
     lines = [MeasuredValue(run.processes, run.value or 0.0, run.nodes or None, run.id) for run in good]
@@ -153,18 +175,47 @@ def _goal(entry: SeriesKnowledge, physics: Physics, wish: Wish) -> Goal | None:
     rows = good_rows(curve, flags(curve))
     wish = replace(wish, samples=wish.samples or epoch_samples(entry.runs))
     if wish.epochs is not None and wish.samples is None:
-        raise RequestError("predict.no_samples")
+        raise RequestError(
+            "predict.no_samples",
+            "--epochs needs --samples, the number of samples in an epoch",
+            hint="For example: --epochs 90 --samples 1281167",
+        )
     goal = goal_asked(wish, curve.mode, rows[0].processes, batch) if rows else None
     goal = goal or goal_measured(entry.runs, entry.check, curve.mode, batch, wish)
     if of_samples or curve.per_epoch or (goal is not None and goal.batch_known and curve.meaning != JOB):
         if goal is None and asks:
-            raise RequestError("predict.no_goal")
+            raise RequestError(
+                "predict.no_goal",
+                "the time of a training is not known: no run reached its target",
+                hint="Say --epochs and --samples (samples of an epoch), or measure a study whose runs reach "
+                "--target METRIC:VALUE.",
+            )
         if wish.critical is not None and goal is not None and not goal.batch_known:
-            raise RequestError("predict.no_batch", unit=curve.unit or "–")
+            raise RequestError(
+                "predict.no_batch",
+                "the values are in {unit}, so the batch size is needed for the time of a training",
+                hint="Say --batch-size: samples of a step, per process in weak scaling, of all processes in strong "
+                "scaling.",
+                unit=curve.unit or "–",
+            )
         return goal
     if not asks:
         return None
-    raise RequestError("predict.job_time" if curve.meaning == JOB else "predict.no_batch", unit=curve.unit or "–")
+    raise RequestError(
+        Message(
+            "predict.job_time",
+            "the values are times of a fixed amount of work in {unit}; it is not known how much of a training that is",
+            hint="Use the unit s/epoch for times of an epoch, or rates such as samples/s.",
+        )
+        if curve.meaning == JOB
+        else Message(
+            "predict.no_batch",
+            "the values are in {unit}, so the batch size is needed for the time of a training",
+            hint="Say --batch-size: samples of a step, per process in weak scaling, of all processes in strong "
+            "scaling.",
+        ),
+        unit=curve.unit or "–",
+    )
 
 
 def _batch(curve: Series, batch: float | None) -> float | None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from hackathon.prediction.rows import STRONG, WEAK, Kin, MeasuredValue, Series, series
 from hackathon.text.errors import RequestError
 from hackathon.text.files import open_regular
-from hackathon.text.messages import message
+from hackathon.text.messages import N_, _, ngettext
 from hackathon.text.printable import printable
 
 LARGEST = 64_000_000
@@ -62,7 +62,13 @@ class _Group:
             text = text.casefold() if column == "mode" else text
             current = getattr(self, column)
             if text and current and text != current:
-                problems.add(line.number, column, "predict.mixed", value=_shown(text), other=_shown(current))
+                problems.add(
+                    line.number,
+                    column,
+                    N_("{value} in a series that has {other}; give such lines a series of their own"),
+                    value=_shown(text),
+                    other=_shown(current),
+                )
             elif text:
                 setattr(self, column, text)
 
@@ -75,16 +81,23 @@ class _Problems:
         self.found: list[str] = []
 
     def add(self, line: int, column: str, key: str, **values: object) -> None:
-        reason = message(key, **values)
-        self.found.append(message("predict.in_line", file=self.name, line=line, column=column, reason=reason))
+        reason = _(key, **values)
+        self.found.append(
+            _("{file}, line {line}, {column}: {reason}", file=self.name, line=line, column=column, reason=reason)
+        )
 
     def raise_any(self) -> None:
         if self.found:
             text = "\n".join(self.found[:MOST_SHOWN])
             more = len(self.found) - MOST_SHOWN
             if more > 0:
-                text += "\n" + message("predict.more_errors", count=more)
-            raise RequestError("predict.bad_table", errors=text)
+                text += "\n" + ngettext("… and {count} more error", "… and {count} more errors", more, count=more)
+            raise RequestError(
+                "predict.bad_table",
+                "the table has errors:\n{errors}",
+                hint="Correct these lines, or leave the value empty where a run failed.",
+                errors=text,
+            )
 
 
 def read_table(path: Path) -> MeasuredTable:
@@ -100,9 +113,17 @@ def read_table(path: Path) -> MeasuredTable:
             with open_regular(path) as stream:
                 raw = stream.read(LARGEST + 1)
         except OSError as error:
-            raise RequestError("predict.unreadable", path=name, reason=error.strerror or str(error)) from None
+            raise RequestError(
+                "predict.unreadable", "cannot read {path}: {reason}", path=name, reason=error.strerror or str(error)
+            ) from None
     if len(raw) > LARGEST:
-        raise RequestError("predict.too_long", path=name, limit=LARGEST)
+        raise RequestError(
+            "predict.too_long",
+            "{path} is longer than {limit} bytes",
+            hint="Keep the lines that matter: at most a few repeats of each size.",
+            path=name,
+            limit=LARGEST,
+        )
     return parse_table(raw, name)
 
 
@@ -112,9 +133,21 @@ def parse_table(raw: bytes, name: str) -> MeasuredTable:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = raw[: error.start].count(b"\n") + 1
-        raise RequestError("predict.not_text", path=name, line=line) from None
+        raise RequestError(
+            "predict.not_text",
+            "{path}, line {line}: not text in UTF-8",
+            hint="Save the table as CSV with the encoding UTF-8.",
+            path=name,
+            line=line,
+        ) from None
     if "\0" in text:
-        raise RequestError("predict.not_text", path=name, line=text[: text.index("\0")].count("\n") + 1)
+        raise RequestError(
+            "predict.not_text",
+            "{path}, line {line}: not text in UTF-8",
+            hint="Save the table as CSV with the encoding UTF-8.",
+            path=name,
+            line=text[: text.index("\0")].count("\n") + 1,
+        )
     problems = _Problems(name)
     groups: dict[tuple[str, ...], _Group] = {}
     for entry in _lines(text, name, problems):
@@ -124,7 +157,12 @@ def parse_table(raw: bytes, name: str) -> MeasuredTable:
             groups.setdefault(key, _Group()).add(entry, measured, problems)
     problems.raise_any()
     if not groups:
-        raise RequestError("predict.empty", path=name)
+        raise RequestError(
+            "predict.empty",
+            "{path} has no measurements",
+            hint="Each line needs processes and value; a line without a value is a failed run.",
+            path=name,
+        )
     curves = [
         series(
             title or None, group.mode or WEAK, group.unit, group.measured, kin=Kin(*kin),
@@ -145,21 +183,46 @@ def _lines(text: str, name: str, problems: _Problems) -> Iterator[_Line]:
     first = next(rows, None)
     if first is None:
         problems.raise_any()
-        raise RequestError("predict.empty", path=name)
+        raise RequestError(
+            "predict.empty",
+            "{path} has no measurements",
+            hint="Each line needs processes and value; a line without a value is a failed run.",
+            path=name,
+        )
     columns = [_normal(cell).casefold() for cell in first[1]]
     missing = [column for column in NEEDED if column not in columns]
     if missing:
         raise RequestError(
-            "predict.no_column", path=name, line=first[0], columns=", ".join(missing),
+            "predict.no_column",
+            "{path}, line {line}: column missing: {columns} (found: {found})",
+            hint="The first line names the columns: processes,value and optionally nodes,repeat,mode,unit,series.",
+            path=name,
+            line=first[0],
+            columns=", ".join(missing),
             found=printable(", ".join(columns))[:200],
-        )  # fmt: skip
+        )
     twice = sorted({column for column in columns if column and columns.count(column) > 1})
     if twice:
-        raise RequestError("predict.column_twice", path=name, line=first[0], column=printable(twice[0]))
+        raise RequestError(
+            "predict.column_twice",
+            "{path}, line {line}: column {column} appears twice",
+            path=name,
+            line=first[0],
+            column=printable(twice[0]),
+        )
     for number, cells in rows:
         if len(cells) != len(columns):
             if len(cells) > len(columns):
-                problems.add(number, columns[-1], "predict.too_many_cells", count=len(cells), columns=len(columns))
+                problems.add(
+                    number,
+                    columns[-1],
+                    N_(
+                        "{count} cells for {columns} columns; put numbers with thousands separators in quotes, or "
+                        "write them without"
+                    ),
+                    count=len(cells),
+                    columns=len(columns),
+                )
                 continue
             cells = [*cells, *[""] * (len(columns) - len(cells))]
         yield _Line(number, dict(zip(columns, map(_normal, cells), strict=True)))
@@ -181,7 +244,7 @@ def _numbered(reader: "Iterator[list[str]]", problems: _Problems) -> Iterator[tu
         except StopIteration:
             return
         except csv.Error:
-            problems.add(before + 1, "–", "predict.broken_quote")
+            problems.add(before + 1, "–", N_("a quotation mark is not closed"))
             return
         number, before = before + 1, reader.line_num  # type: ignore[attr-defined]
         if any(cell.strip() for cell in cells) and not cells[0].lstrip().startswith("#"):
@@ -204,9 +267,15 @@ def _measurement(line: _Line, problems: _Problems) -> MeasuredValue | None:
     value = _value(line, problems)
     mode = line.cells.get("mode", "").casefold()
     if mode and mode not in (WEAK, STRONG):
-        problems.add(line.number, "mode", "predict.bad_mode", value=_shown(mode))
+        problems.add(line.number, "mode", N_("{value} is neither weak nor strong"), value=_shown(mode))
     if processes and nodes and nodes > processes:
-        problems.add(line.number, "nodes", "predict.more_nodes", nodes=nodes, processes=processes)
+        problems.add(
+            line.number,
+            "nodes",
+            N_("{nodes} nodes are more than {processes} {processes:process|processes}"),
+            nodes=nodes,
+            processes=processes,
+        )
     if len(problems.found) > before or processes is None or value is None:
         return None
     return MeasuredValue(processes, value, nodes, line.cells.get("repeat", ""))
@@ -228,11 +297,11 @@ def _plain_number(text: str) -> float | None:
 def _count(line: _Line, column: str, problems: _Problems) -> int | None:
     text = line.cells[column]
     if not text:
-        problems.add(line.number, column, "predict.empty_cell")
+        problems.add(line.number, column, N_("empty, although the line has a value"))
         return None
     number = _plain_number(text)
     if number is None or not math.isfinite(number) or number != int(number) or not 1 <= number <= MOST:
-        problems.add(line.number, column, "predict.bad_count", value=_shown(text))
+        problems.add(line.number, column, N_("{value} is not a whole number of at least 1"), value=_shown(text))
         return None
     return int(number)
 
@@ -241,13 +310,23 @@ def _value(line: _Line, problems: _Problems) -> float | None:
     text = line.cells["value"]
     number = _plain_number(text)
     if number is None:
-        problems.add(line.number, "value", "predict.no_number", value=_shown(text))
+        problems.add(line.number, "value", N_("{value} is not a number"), value=_shown(text))
     elif not math.isfinite(number):
-        problems.add(line.number, "value", "predict.not_finite", value=_shown(text))
+        problems.add(
+            line.number,
+            "value",
+            N_("{value} is not a measurement; leave the cell empty if the run failed"),
+            value=_shown(text),
+        )
     elif number <= 0:
-        problems.add(line.number, "value", "predict.not_positive", value=_shown(text))
+        problems.add(
+            line.number,
+            "value",
+            N_("{value} must be greater than 0; leave the cell empty if the run failed"),
+            value=_shown(text),
+        )
     elif not RANGE[0] < number < RANGE[1]:
-        problems.add(line.number, "value", "predict.beyond_belief", value=_shown(text))
+        problems.add(line.number, "value", N_("{value} is outside 1e-100 to 1e100"), value=_shown(text))
     else:
         return number
     return None

@@ -9,14 +9,28 @@ from statistics import fmean
 from typing import Any
 
 from hackathon.profiling.shares import PART_TEXTS, SAMPLED, RunShares, late_rank, mean_of_runs, mean_shares, rounded
-from hackathon.text.messages import message
+from hackathon.text.messages import N_, _
 
 _ADVICE_TEXTS = {
-    "slow-loader": "shares.advice_slow_loader",
-    "host-bound": "shares.advice_host_bound",
-    "exposed-communication": "shares.advice_exposed_communication",
-    "straggler": "shares.advice_straggler",
-    "imbalance": "shares.advice_imbalance",
+    "slow-loader": N_(
+        "loading data takes {gain} of a step: add loader workers and prefetching, or put the data on a faster disk"
+    ),
+    "host-bound": N_(
+        "the program's own work between the parts of a step takes {gain}: log less often, avoid .item() and Python "
+        "loops over samples, or move this work to the loader's workers"
+    ),
+    "exposed-communication": N_(
+        "communication that no computing hides takes {gain} of a step: try other bucket sizes, gradients in fp16 "
+        "or bf16 (DDP communication hook), gradient accumulation, or a larger batch per process"
+    ),
+    "straggler": N_(
+        "all other ranks wait for rank {rank} during {gain} of a step; it spends more time than the others in: "
+        "{cause}. Check its node, its share of the data, and other processes on its cores or GPU"
+    ),
+    "imbalance": N_(
+        "the ranks wait for each other in turn during {gain} of a step: give all ranks equal work in each step, "
+        "for example batches of samples of similar length"
+    ),
 }
 
 STEPS = 10
@@ -48,17 +62,21 @@ class Advice:
     def to_json(self) -> dict[str, Any]:
         """Return the advice as in the results JSON, with texts in the current language."""
         return {
-            "id": self.id, "part": self.part, "gain": rounded(self.gain), "rank": self.rank,
-            "message": self.message, "confirm": message("shares.confirm", part=message(PART_TEXTS[self.part])),
-        }  # fmt: skip
+            "id": self.id,
+            "part": self.part,
+            "gain": rounded(self.gain),
+            "rank": self.rank,
+            "message": self.message,
+            "confirm": _("if it helps, the share of {part} falls", part=_(PART_TEXTS[self.part])),
+        }
 
     @property
     def message(self) -> str:
         """The problem and the remedy, in the current language."""
         values = {**self.values}
         if "cause" in values:
-            values["cause"] = message(PART_TEXTS[values["cause"]])
-        return message(_ADVICE_TEXTS[self.id], gain=f"{100 * self.gain:.0f} %", **values)
+            values["cause"] = _(PART_TEXTS[values["cause"]])
+        return _(_ADVICE_TEXTS[self.id], gain=f"{100 * self.gain:.0f} %", **values)
 
 
 def advice(runs: Sequence[RunShares]) -> list[Advice]:

@@ -13,29 +13,39 @@ from hackathon.config.fields import Scalar
 from hackathon.profiling.advice import Advice, advice
 from hackathon.profiling.shares import PART_TEXTS, RunShares, StepShares, rounded
 from hackathon.profiling.switches import LINES, SWITCHES, Switch, acts, names_of, value_for
-from hackathon.text.messages import message
+from hackathon.text.messages import N_, _
 
 _NAME_TEXTS = {
-    "slow-loader": "gains.name_slow_loader",
-    "host-bound": "gains.name_host_bound",
-    "exposed-communication": "gains.name_exposed_communication",
-    "straggler": "gains.name_straggler",
-    "imbalance": "gains.name_imbalance",
-    "measured-option": "gains.name_measured_option",
-    "poor-scaling": "gains.name_poor_scaling",
+    "slow-loader": N_("slow loader"),
+    "host-bound": N_("work of the host"),
+    "exposed-communication": N_("exposed communication"),
+    "straggler": N_("straggler"),
+    "imbalance": N_("imbalance"),
+    "measured-option": N_("{settings}, measured"),
+    "poor-scaling": N_("poor scaling"),
 }
 
 _ADVICE_TEXTS = {
-    "measured_option": "gains.advice_measured_option",
-    "poor_scaling": "gains.advice_poor_scaling",
+    "measured_option": N_(
+        "{settings} is faster on this program: `hackathon speedup` measured {ratio}× with one process"
+    ),
+    "poor_scaling": N_(
+        "{lost} of a step is lost between {base} and {processes} processes, and the program does not tell to what: "
+        "`hackathon profile` shows how much of it is communication"
+    ),
 }
 
 _BASIS_TEXTS = {
-    "share": "gains.basis_share",
-    "part": "gains.basis_part",
-    "network": "gains.basis_network",
-    "speedup": "gains.basis_speedup",
-    "scaling": "gains.basis_scaling",
+    "share": N_("{part} takes {share} of a step; no more than that can be saved"),
+    "part": N_("{part} takes {share} of a step; at most {saves} of it can be saved"),
+    "network": N_(
+        "{part} takes {share} of a step; by the measured network, half the bytes save {saves} of a message of "
+        "{size} MiB, and less of shorter ones"
+    ),
+    "speedup": N_("`hackathon speedup` measured {ratio}× with one process (run {run})"),
+    "scaling": N_(
+        "the efficiency from {base} to {processes} processes is {efficiency}; no more than the rest can be saved"
+    ),
 }
 
 TUNED, SCALING = "measured-option", "poor-scaling"
@@ -68,16 +78,16 @@ class Expected:
     def text(self) -> str:
         """The gain as text: `at most 24 %`, `31 % (27–35 %)`."""
         if self.bound:
-            return message("gains.at_most", gain=percent(self.gain))
+            return _("at most {gain}", gain=percent(self.gain))
         if self.low is None or self.high is None:
             return percent(self.gain)
-        return message("gains.interval", gain=percent(self.gain), low=percent(self.low), high=percent(self.high))
+        return _("{gain} ({low} to {high})", gain=percent(self.gain), low=percent(self.low), high=percent(self.high))
 
     def to_json(self) -> dict[str, Any]:
         """Return it as JSON values, texts in the current language."""
         return {
             "gain": rounded(self.gain), "bound": self.bound, "low": rounded(self.low), "high": rounded(self.high),
-            "basis": self.basis, "text": self.text, "why": message(_BASIS_TEXTS[self.basis], **self.values),
+            "basis": self.basis, "text": self.text, "why": _(_BASIS_TEXTS[self.basis], **self.values),
         }  # fmt: skip
 
 
@@ -144,7 +154,7 @@ class Attempt:
         if self.advice is not None:
             return self.advice.message
         key = self.id.replace("-", "_")
-        return message(_ADVICE_TEXTS[key], settings=settings_words(self.settings), **self.expected.values)
+        return _(_ADVICE_TEXTS[key], settings=settings_words(self.settings), **self.expected.values)
 
     @property
     def environment(self) -> dict[str, str]:
@@ -157,8 +167,8 @@ class Attempt:
     def confirm(self) -> str:
         """The measurement that shows whether it helps."""
         if not self.part:
-            return message("gains.confirm_speed")
-        return message("shares.confirm", part=message(PART_TEXTS[self.part]))
+            return _("if it helps, the throughput rises by more than the repeats differ")
+        return _("if it helps, the share of {part} falls", part=_(PART_TEXTS[self.part]))
 
     def to_json(self) -> dict[str, Any]:
         """Return it as JSON values, texts in the current language."""
@@ -221,7 +231,7 @@ def settings_words(settings: Mapping[str, Scalar]) -> str:
 
 def name_of(identifier: str, settings: Mapping[str, Scalar]) -> str:
     """Return a short name for a piece of advice."""
-    return message(_NAME_TEXTS[identifier], settings=settings_words(settings))
+    return _(_NAME_TEXTS[identifier], settings=settings_words(settings))
 
 
 def _of_advice(advice: Advice, evidence: GainEvidence) -> list[Attempt]:
@@ -279,7 +289,7 @@ def _gain(advice: Advice, switch: Switch, evidence: GainEvidence) -> Expected:
 
 
 def _words(advice: Advice, saves: float) -> dict[str, str]:
-    return {"part": message(PART_TEXTS[advice.part]), "share": percent(advice.gain), "saves": percent(saves)}
+    return {"part": _(PART_TEXTS[advice.part]), "share": percent(advice.gain), "saves": percent(saves)}
 
 
 def _is_set(settings: Mapping[str, Scalar], evidence: GainEvidence) -> bool:

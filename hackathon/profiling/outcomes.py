@@ -17,29 +17,29 @@ from hackathon.profiling.gains import (
 )
 from hackathon.profiling.shares import PART_TEXTS, RunShares, mean_of_runs, rounded
 from hackathon.profiling.switches import names_of
-from hackathon.text.messages import message
+from hackathon.text.messages import N_, _
 
 _CHANGED_TEXTS = {
-    "others": "gains.changed_others",
-    "nothing": "gains.changed_nothing",
-    "program": "gains.changed_program",
+    "others": N_("nothing that the advice names was changed, but: {what}"),
+    "nothing": N_("nothing that is on record was changed"),
+    "program": N_("the program"),
 }
 
 _VERDICT_TEXTS = {
-    "came-true": "gains.verdict_came_true",
-    "not": "gains.verdict_not",
-    "noise": "gains.verdict_noise",
-    "unknown": "gains.verdict_unknown",
-    "untried": "gains.verdict_untried",
+    "came-true": N_("came true"),
+    "not": N_("did not help"),
+    "noise": N_("inside the noise"),
+    "unknown": N_("not known"),
+    "untried": N_("not tried"),
 }
 
 _REASON_TEXTS = {
-    "faster": "gains.reason_faster",
-    "slower": "gains.reason_slower",
-    "share": "gains.reason_share",
-    "noise": "gains.reason_noise",
-    "once": "gains.reason_once",
-    "unmeasured": "gains.reason_unmeasured",
+    "faster": N_("faster, by more than the repeats differ"),
+    "slower": N_("slower, by more than the repeats differ"),
+    "share": N_("it is faster, but the share of {part} has not fallen: something else did it"),
+    "noise": N_("the difference does not exceed that of the repeats"),
+    "once": N_("each side ran once, so the noise is not known: repeat it (`--repeat 3`)"),
+    "unmeasured": N_("a side has no throughput to compare"),
 }
 
 CHANGED = 0.03
@@ -126,7 +126,7 @@ class AdviceOutcome:
     @property
     def verdict_text(self) -> str:
         """The verdict as a short text."""
-        return message(_VERDICT_TEXTS[self.verdict])
+        return _(_VERDICT_TEXTS[self.verdict])
 
     @property
     def measured_text(self) -> str:
@@ -136,39 +136,40 @@ class AdviceOutcome:
         if not self.measured.repeated:
             return percent(self.measured.gain)
         low, high = percent(self.measured.low), percent(self.measured.high)
-        return message("gains.interval", gain=percent(self.measured.gain), low=low, high=high)
+        return _("{gain} ({low} to {high})", gain=percent(self.measured.gain), low=low, high=high)
 
     @property
     def changed_text(self) -> str:
         """The changes that the advice names: `workers 0 → 4`; empty without any."""
-        return message("shares.between").join(
-            f"{change.name} {change.before} → {change.after}" for change in self.changed
-        )
+        return _(", ").join(f"{change.name} {change.before} → {change.after}" for change in self.changed)
 
     @property
     def message(self) -> str:
         """The outcome in one or two sentences, in the current language."""
-        sentence = message(
-            "gains.outcome", name=self.name, verdict=self.verdict_text, expected=self.expected.text,
+        sentence = _(
+            "advice on {name}: {verdict}; expected gain {expected}, measured {measured}",
+            name=self.name,
+            verdict=self.verdict_text,
+            expected=self.expected.text,
             measured=self.measured_text,
-        )  # fmt: skip
-        more = [message(_REASON_TEXTS[self.reason], part=message(PART_TEXTS[self.part]) if self.part else "")]
+        )
+        more = [_(_REASON_TEXTS[self.reason], part=_(PART_TEXTS[self.part]) if self.part else "")]
         if self.changed:
-            more.append(message("gains.changed", what=self.changed_text))
+            more.append(_("changed as advised: {what}", what=self.changed_text))
         elif self.others:
-            changes = message("shares.between").join(_change(change) for change in self.others)
-            more.append(message("gains.changed_others", what=changes))
+            changes = _(", ").join(_change(change) for change in self.others)
+            more.append(_("nothing that the advice names was changed, but: {what}", what=changes))
         else:
-            more.append(message("gains.changed_nothing"))
+            more.append(_("nothing that is on record was changed"))
         if self.beyond:
-            more.append(message("gains.beyond"))
-        return sentence + "".join(message("gains.then", text=text) for text in more)
+            more.append(_("more than this advice can explain: something else helped too"))
+        return sentence + "".join(_("; {text}", text=text) for text in more)
 
 
 def _change(change: Change) -> str:
     if change.parameter:
         return f"{change.name} {change.before} → {change.after}"
-    return message(_CHANGED_TEXTS[change.name])
+    return _(_CHANGED_TEXTS[change.name])
 
 
 def outcomes(

@@ -4,17 +4,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hackathon.profiling.shares import MEASURED, NOTICED, PART_TEXTS, PARTS, SAMPLED
-from hackathon.text.messages import message
+from hackathon.text.messages import N_, _, ngettext, pgettext
 
 _WHY_TEXTS = {
-    "unmarked": "shares.why_unmarked",
-    "in-compute": "shares.why_in_compute",
-    "old-runtime": "shares.why_old_runtime",
-    "missing-ranks": "shares.why_missing_ranks",
-    "unmatched": "shares.why_unmatched",
-    "unseen": "shares.why_unseen",
-    "on-device": "shares.why_on_device",
-    "few-samples": "shares.why_few_samples",
+    "unmarked": N_("not marked by the program"),
+    "in-compute": N_("contained in compute"),
+    "old-runtime": N_("recorded by an older hackathon_runtime.py"),
+    "missing-ranks": N_("not all ranks wrote their times"),
+    "unmatched": N_("the collectives of the ranks do not match"),
+    "unseen": N_("not visible from outside the program"),
+    "on-device": N_("the GPU works beside the program: hackathon profile measures it"),
+    "few-samples": N_("too few samples: the run was short"),
 }
 
 CHANGED = 3
@@ -31,8 +31,12 @@ def sentences(processes: int, shares: Mapping[str, Any] | None) -> list[str]:
     if not shares:
         return []
     hints = [
-        message(
-            "shares.advice", processes=processes, text=f"{hint['message']}{message('shares.then')}{hint['confirm']}"
+        ngettext(
+            "{processes} process, to try: {text}",
+            "{processes} processes, to try: {text}",
+            processes,
+            processes=processes,
+            text=f"{hint['message']}{pgettext('shares', '; ')}{hint['confirm']}",
         )
         for hint in shares["advice"]
     ]
@@ -48,9 +52,16 @@ def points_sentences(points: Sequence[tuple[int, Mapping[str, Any] | None]]) -> 
     if len(pairs) < 2 or any(shares["advice"] or not _undivided(shares) for _, shares in pairs):
         return [line for processes, shares in pairs for line in sentences(processes, shares)]
     times = [
-        message("shares.step_on", processes=processes, step=duration(shares["seconds"])) for processes, shares in pairs
+        ngettext(
+            "{step} with {processes} process",
+            "{step} with {processes} processes",
+            processes,
+            processes=processes,
+            step=duration(shares["seconds"]),
+        )
+        for processes, shares in pairs
     ]
-    return [message("shares.steps_only", times=message("shares.between").join(times), parts=unknown(pairs[-1][1]))]
+    return [_("Time of a step: {times}. Not known: {parts}", times=_(", ").join(times), parts=unknown(pairs[-1][1]))]
 
 
 def _undivided(shares: Mapping[str, Any]) -> bool:
@@ -75,13 +86,23 @@ def point_sentence(processes: int, shares: Mapping[str, Any]) -> str:
         for part in order
         if spent[part] >= SHOWN * seconds
     ]
-    text = message(
-        "shares.point", processes=processes, step=duration(seconds), parts=message("shares.between").join(parts)
+    text = ngettext(
+        "{processes} process, {step} per step: {parts}",
+        "{processes} processes, {step} per step: {parts}",
+        processes,
+        processes=processes,
+        step=duration(seconds),
+        parts=_(", ").join(parts),
     )
     if shares.get("basis", MEASURED) != MEASURED:
-        text = message("shares.sampled" if shares["basis"] == SAMPLED else "shares.hooked", text=text)
+        text = _(
+            N_("{text} (seen from outside, host and compute by samples)")
+            if shares["basis"] == SAMPLED
+            else N_("{text} (seen from outside)"),
+            text=text,
+        )
     missing = unknown(shares)
-    return message("shares.not_known", text=text, parts=missing) if missing else text
+    return _("{text}; not known: {parts}", text=text, parts=missing) if missing else text
 
 
 def change_sentences(processes: int, old: Mapping[str, Any] | None, new: Mapping[str, Any] | None) -> list[str]:
@@ -98,11 +119,17 @@ def change_sentences(processes: int, old: Mapping[str, Any] | None, new: Mapping
     both = [part for part in PARTS if old[part] is not None and new[part] is not None]
     changes = {part: (percent(old, part), percent(new, part)) for part in both}
     moved = [
-        message("shares.from_to", part=part_name(part), old=f"{before:.0f}", new=f"{after:.0f}")
+        _("{part} {old} % → {new} %", part=part_name(part), old=f"{before:.0f}", new=f"{after:.0f}")
         for part, (before, after) in changes.items()
         if abs(before - after) >= CHANGED
     ]
-    sentence = message("shares.changed", processes=processes, parts=message("shares.between").join(moved))
+    sentence = ngettext(
+        "{processes} process, shares of a step: {parts}",
+        "{processes} processes, shares of a step: {parts}",
+        processes,
+        processes=processes,
+        parts=_(", ").join(moved),
+    )
     return [sentence] if moved else []
 
 
@@ -114,16 +141,16 @@ def unknown(shares: Mapping[str, Any]) -> str:
     for part in PARTS:
         if part in reasons and not (part == "waiting" and "communication" in reasons):
             by_reason.setdefault(reasons[part], []).append(part_name(part))
-    between = message("shares.between")
+    between = _(", ")
     return between.join(
-        message("shares.why", names=between.join(names), why=message(_WHY_TEXTS[reason]))
+        _("{names} ({why})", names=between.join(names), why=_(_WHY_TEXTS[reason]))
         for reason, names in by_reason.items()
     )
 
 
 def part_name(part: str) -> str:
     """Return the display name of one of PARTS."""
-    return message(PART_TEXTS[part])
+    return _(PART_TEXTS[part])
 
 
 def duration(seconds: float) -> str:
@@ -147,5 +174,9 @@ def _part(part: str, spent: float, seconds: float, waiting: float | None, late: 
     text = f"{part_name(part)} {percentage(spent / seconds)}"
     if part != "communication" or not waiting or waiting < NOTICED * seconds:
         return text
-    key = "shares.waiting_in_turn" if late is None else "shares.waiting_for"
-    return message(key, part=text, waiting=percentage(waiting / spent), rank=late)
+    key = (
+        N_("{part} (of that {waiting} waiting, for different ranks in turn)")
+        if late is None
+        else N_("{part} (of that {waiting} waiting for rank {rank})")
+    )
+    return _(key, part=text, waiting=percentage(waiting / spent), rank=late)

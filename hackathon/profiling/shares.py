@@ -11,13 +11,15 @@ from functools import cached_property
 from statistics import fmean
 from typing import Any
 
+from hackathon.text.messages import N_
+
 PART_TEXTS = {
-    "data": "shares.data",
-    "host": "shares.host",
-    "compute": "shares.compute",
-    "communication": "shares.communication",
-    "waiting": "shares.waiting",
-    "other": "shares.other",
+    "data": N_("data"),
+    "host": N_("host"),
+    "compute": N_("compute"),
+    "communication": N_("communication"),
+    "waiting": N_("waiting"),
+    "other": N_("other"),
 }
 PARTS = tuple(PART_TEXTS)
 ALL = -1

@@ -13,7 +13,7 @@ from hackathon.readiness.situation import ChecklistItem, Situation, tutors_of
 from hackathon.readiness.tutoring import closed_to, opening
 from hackathon.readiness.wanted import HASHED
 from hackathon.runs.states import OPEN, SUCCEEDED
-from hackathon.text.messages import message
+from hackathon.text.messages import _
 from hackathon.text.told import Told, tell
 from hackathon.text.units import format_size
 
@@ -39,9 +39,15 @@ def _account(situation: Situation) -> ChecklistItem:
     identity = tell("ready.account_is", user=situation.account.user, host=os.uname().nodename, groups=_listed(groups))
     facts: dict[str, str | float | bool] = {"user": situation.account.user, "host": os.uname().nodename}
     if situation.event is None:
-        return ChecklistItem("account", None, (identity, tell("ready.no_event")), message("ready.no_event_do"), facts)
+        return ChecklistItem(
+            "account",
+            None,
+            (identity, tell("ready.no_event")),
+            _("put the project below the event's folder, or set HACKATHON_SHARED as instructed by the organisers"),
+            facts,
+        )
     if situation.team is None:
-        remedy = message("ready.no_member_do", user=situation.account.user)
+        remedy = _("tell the organisers that {user} is your account", user=situation.account.user)
         return ChecklistItem("account", False, (identity, tell("ready.no_member")), remedy, facts)
     facts["team"] = situation.team.name
     member = identity, tell("ready.member_of", team=clean_line(situation.team.name))
@@ -58,7 +64,9 @@ def _account(situation: Situation) -> ChecklistItem:
     if group_id(group) is None:
         text = tell("ready.group_unknown", group=group)
         return ChecklistItem("account", None, (*member, text), f"hackathon ready --group {shlex.quote(group)}", facts)
-    remedy = message("ready.group_not_do", group=group, user=situation.account.user)
+    remedy = _(
+        "ask the organisers to add {user} to {group}, then log in again", group=group, user=situation.account.user
+    )
     return ChecklistItem("account", False, (*member, tell("ready.group_not", group=group)), remedy, facts)
 
 
@@ -67,7 +75,9 @@ def _environment(situation: Situation) -> ChecklistItem:
     recipe = situation.sources.recipe
     gpus = situation.sources.cluster.node.gpus
     variant = "cuda" if isinstance(gpus, int) and gpus else "cpu"
-    create = f"hackathon env create --variant {variant}" if recipe else message("ready.environment_own_do")
+    create = (
+        f"hackathon env create --variant {variant}" if recipe else _("activate it with `environment:` in project.yaml")
+    )
     installation = (tell("ready.built", path=built.path, date=built.built, variant=built.variant),) if built else ()
     facts: dict[str, str | float | bool] = {"path": str(built.path)} if built else {}
     if situation.told is None or situation.probe is None:
@@ -121,7 +131,16 @@ def _data(situation: Situation) -> ChecklistItem:
         path, why = bad_files[0] if bad_files else (str(folder), "")
         key = "ready.data_unseen" if why else "ready.data_other"
         text = tell(key, path=path, why=why, host=situation.told.host, count=len(bad_files))
-        return ChecklistItem("data", False, (text,), message("ready.data_unseen_do"), facts)
+        return ChecklistItem(
+            "data",
+            False,
+            (text,),
+            _(
+                "move the project to a file system that compute nodes can read, then run `hackathon data "
+                "fetch` and `hackathon ready`"
+            ),
+            facts,
+        )
     read = tell("ready.data_seen", count=len(situation.wanted.files), host=situation.told.host, run=run.id)
     return ChecklistItem("data", True, (text, read), facts=facts)
 
@@ -153,7 +172,12 @@ def _no_data(situation: Situation) -> ChecklistItem:
         return ChecklistItem("data", True, (text,), facts=facts)
     if run is not None:
         return ChecklistItem("data", True, (tell("ready.data_none_run", run=run.id),), facts=facts)
-    return ChecklistItem("data", None, (tell("ready.data_none"),), message("ready.data_none_do"))
+    return ChecklistItem(
+        "data",
+        None,
+        (tell("ready.data_none"),),
+        _("declare the data under `data:` in project.yaml, or run the program successfully: hackathon submit --wait"),
+    )
 
 
 def _job(situation: Situation) -> ChecklistItem:
@@ -187,16 +211,27 @@ def _job(situation: Situation) -> ChecklistItem:
         "limit": f"{LIMIT:.0f}",
     }
     if seconds >= LIMIT:
-        return ChecklistItem("job", False, (tell("ready.job_slow", **values),), message("ready.job_slow_do"), facts)
+        return ChecklistItem(
+            "job",
+            False,
+            (tell("ready.job_slow", **values),),
+            _("importing packages from this file system is slow: put the environment on a faster one"),
+            facts,
+        )
     return ChecklistItem("job", True, (tell("ready.job_ran", **values),), facts=facts)
 
 
 def _tutors(situation: Situation, runs: list[str]) -> ChecklistItem:
     if situation.team is None:
-        return ChecklistItem("tutors", None, (tell("ready.tutors_no_team"),), message("ready.no_event_do"))
+        return ChecklistItem(
+            "tutors",
+            None,
+            (tell("ready.tutors_no_team"),),
+            _("put the project below the event's folder, or set HACKATHON_SHARED as instructed by the organisers"),
+        )
     tutors, unknown = tutors_of(situation.team)
     if not tutors and not unknown:
-        return ChecklistItem("tutors", None, (tell("ready.tutors_none"),), message("ready.tutors_none_do"))
+        return ChecklistItem("tutors", None, (tell("ready.tutors_none"),), _("ask the organisers who your tutor is"))
     paths = [situation.sources.runs / run for run in dict.fromkeys(runs)]
     shut: list[tuple[str, Path]] = []
     try:
@@ -214,7 +249,13 @@ def _tutors(situation: Situation, runs: list[str]) -> ChecklistItem:
     facts: dict[str, str | float | bool] = {"tutors": _listed([tutor.user for tutor in tutors], 20)}
     if unknown:
         text = tell("ready.tutors_unknown", users=_listed(unknown))
-        return ChecklistItem("tutors", None, (text,), message("ready.tutors_unknown_do"), facts)
+        return ChecklistItem(
+            "tutors",
+            None,
+            (text,),
+            _("tell the organisers: a tutor's account is missing or misspelt in hackathon.yaml"),
+            facts,
+        )
     users = _listed([tutor.user for tutor in tutors])
     text = tell("ready.tutors_read", users=users, path=situation.project, count=len(paths))
     return ChecklistItem("tutors", True, (text,), facts=facts)

@@ -22,7 +22,7 @@ from hackathon.board.store import Owned, write_entry
 from hackathon.readiness.confirm import CONFIRMED, NO, REFUTED, TOLD, UNKNOWN, Claims, members_of
 from hackathon.readiness.situation import NAMES, ChecklistItem, Situation
 from hackathon.text.errors import HackathonError
-from hackathon.text.messages import message
+from hackathon.text.messages import N_, NP_, _
 from hackathon.text.paths import expanded
 from hackathon.text.told import Told
 
@@ -30,34 +30,34 @@ if TYPE_CHECKING:
     from hackathon.config.event import Event, Team
 
 _WORD_TEXTS = {
-    "confirmed": "ready.word_confirmed",
-    "told": "ready.word_told",
-    "unknown": "ready.word_unknown",
-    "no": "ready.word_no",
-    "refuted": "ready.word_refuted",
-    "nobody": "ready.word_nobody",
+    "confirmed": NP_("ready", "confirmed"),
+    "told": N_("claimed"),
+    "unknown": N_("not checked"),
+    "no": NP_("ready", "missing"),
+    "refuted": N_("contradicted"),
+    "nobody": N_("nothing posted"),
 }
 
 _ITEM_TEXTS = {
-    "account": "ready.item_account",
-    "environment": "ready.item_environment",
-    "data": "ready.item_data",
-    "job": "ready.item_job",
-    "check": "ready.item_check",
-    "baseline": "ready.item_baseline",
-    "tutors": "ready.item_tutors",
+    "account": N_("logged in"),
+    "environment": N_("environment"),
+    "data": N_("data"),
+    "job": N_("job"),
+    "check": N_("correctness check"),
+    "baseline": N_("one-process baseline"),
+    "tutors": N_("access for tutors"),
 }
 
 _HEAD_TEXTS = {
-    "team": "ready.head_team",
-    "account": "ready.head_account",
-    "environment": "ready.head_environment",
-    "data": "ready.head_data",
-    "job": "ready.head_job",
-    "check": "ready.head_check",
-    "baseline": "ready.head_baseline",
-    "tutors": "ready.head_tutors",
-    "posted": "ready.head_posted",
+    "team": N_("team"),
+    "account": N_("login"),
+    "environment": N_("env"),
+    "data": N_("data"),
+    "job": N_("job"),
+    "check": NP_("ready", "check"),
+    "baseline": N_("1 process"),
+    "tutors": N_("tutors"),
+    "posted": N_("posted"),
 }
 
 NOBODY = "nobody"
@@ -190,9 +190,9 @@ def table(teams: Mapping[str, TeamReadiness], *, words: bool = False) -> tuple[l
     `words`: for terminals without ✓ and ✗.
     """
     head = [
-        message("ready.head_team"),
-        *(message(_HEAD_TEXTS[name]) for name in NAMES),
-        message("ready.head_posted"),
+        _("team"),
+        *(_(_HEAD_TEXTS[name]) for name in NAMES),
+        _("posted"),
     ]
     rows = []
     for readiness in teams.values():
@@ -204,34 +204,34 @@ def table(teams: Mapping[str, TeamReadiness], *, words: bool = False) -> tuple[l
 
 
 def _mark(point: ChecklistPoint, words: bool) -> str:
-    return message(_WORD_TEXTS[point.state]) if words else MARKS[point.state]
+    return _(_WORD_TEXTS[point.state]) if words else MARKS[point.state]
 
 
 def legend(*, words: bool = False) -> str:
     """Return one line that explains the marks."""
-    return "" if words else ", ".join(f"{MARKS[state]} {message(_WORD_TEXTS[state])}" for state in STATES)
+    return "" if words else ", ".join(f"{MARKS[state]} {_(_WORD_TEXTS[state])}" for state in STATES)
 
 
 def lacking(teams: Mapping[str, TeamReadiness]) -> Iterator[tuple[str, str]]:
     """Yield (team, sentence) for each point that a team has not done, and for each false claim."""
     for readiness in teams.values():
         if not any(readiness.members.values()):
-            yield readiness.team, message("ready.lacking_all")
+            yield readiness.team, _("nobody has run `hackathon ready` yet")
             continue
         for name, point in readiness.points.items():
             if point.state in DONE or point.state == REFUTED:
                 continue
-            label = message(_ITEM_TEXTS[name])
+            label = _(_ITEM_TEXTS[name])
             author = f" ({point.user})" if point.user else ""
             yield (
                 readiness.team,
-                clean_line(f"{label}: {message(_WORD_TEXTS[point.state])}{author} {point.evidence}"),
+                clean_line(f"{label}: {_(_WORD_TEXTS[point.state])}{author} {point.evidence}"),
             )
         for point in readiness.refuted:
-            label = message(_ITEM_TEXTS[point.name])
+            label = _(_ITEM_TEXTS[point.name])
             yield (
                 readiness.team,
-                clean_line(message("ready.lacking_refuted", what=label, user=point.user, why=point.why)),
+                clean_line(_("{what}: {user} claims it, but {why}", what=label, user=point.user, why=point.why)),
             )
 
 

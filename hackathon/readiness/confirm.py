@@ -21,38 +21,38 @@ from hackathon.runs.directory import RunDirectory, files_of
 from hackathon.runs.record import RunRecord
 from hackathon.runs.states import OPEN, SUCCEEDED, RunStatus
 from hackathon.text.errors import HackathonError
-from hackathon.text.messages import message
+from hackathon.text.messages import N_, _
 
 if TYPE_CHECKING:
     from hackathon.config.event import Team
 
 _WHY_TEXTS = {
-    "no_account": "ready.why_no_account",
-    "no_group": "ready.why_no_group",
-    "other_group": "ready.why_other_group",
-    "only_told": "ready.why_only_told",
-    "silent": "ready.why_silent",
-    "not_imported": "ready.why_not_imported",
-    "not_seen": "ready.why_not_seen",
-    "slow": "ready.why_slow",
-    "not_passed": "ready.why_not_passed",
-    "no_rate": "ready.why_no_rate",
-    "other_value": "ready.why_other_value",
-    "no_folder": "ready.why_no_folder",
-    "no_run_named": "ready.why_no_run_named",
-    "gone": "ready.why_gone",
-    "unreadable": "ready.why_unreadable",
-    "other_owner": "ready.why_other_owner",
-    "strange": "ready.why_strange",
-    "large": "ready.why_large",
-    "copied": "ready.why_copied",
-    "open": "ready.why_open",
-    "not_succeeded": "ready.why_not_succeeded",
-    "future": "ready.why_future",
-    "no_probe": "ready.why_no_probe",
-    "no_training": "ready.why_no_training",
-    "tutor_unknown": "ready.why_tutor_unknown",
-    "closed": "ready.why_closed",
+    "no_account": N_("account {user} does not exist on this machine"),
+    "no_group": N_("{user} is not in the Unix group {group}"),
+    "other_group": N_("run {run} did not run under {group}"),
+    "only_told": N_("none of it can be checked from here"),
+    "silent": N_("run {run} has no result for it"),
+    "not_imported": N_("{name} was not imported in run {run}"),
+    "not_seen": N_("run {run} did not read {path} with the same content"),
+    "slow": N_("run {run} did not finish within {limit} s"),
+    "not_passed": N_("run {run} did not pass a check"),
+    "no_rate": N_("run {run} is not a one-process run with a throughput"),
+    "other_value": N_("run {run} has another value"),
+    "no_folder": N_("it does not name a folder"),
+    "no_run_named": N_("it does not name a run"),
+    "gone": N_("run {run} does not exist"),
+    "unreadable": N_("it cannot be read from here: {what}"),
+    "other_owner": N_("{path} belongs to {owner}, who is not in the team"),
+    "strange": N_("run {run} contains links or pipes that lead outside"),
+    "large": N_("the logs of run {run} are too large to be checked here"),
+    "copied": N_("run {run} was created by {user}, who is not in the team"),
+    "open": N_("run {run} was {word} when last checked"),
+    "not_succeeded": N_("run {run} is {word}"),
+    "future": N_("the times of run {run} are in the future"),
+    "no_probe": N_("run {run} was not started by `hackathon ready`"),
+    "no_training": N_("run {run} does not train anything"),
+    "tutor_unknown": N_("the tutors' accounts do not exist here: {users}"),
+    "closed": N_("{user} cannot read {path}"),
 }
 
 CONFIRMED, TOLD, REFUTED, NO, UNKNOWN = "confirmed", "told", "refuted", "no", "unknown"
@@ -68,7 +68,7 @@ class Unconfirmed(Exception):
 
     def __init__(self, state: str, key: str, **values: object) -> None:
         self.state = state
-        self.text = clean_line(message(_WHY_TEXTS[key], **values))
+        self.text = clean_line(_(_WHY_TEXTS[key], **values))
         super().__init__(self.text)
 
 
@@ -107,7 +107,7 @@ class Claims:
             return doubt.state, doubt.text
         except (HackathonError, OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             # a foreign file can hold anything, and one failure must not stop the other rows
-            return TOLD, clean_line(message("ready.why_unreadable", what=error))
+            return TOLD, clean_line(_("it cannot be read from here: {what}", what=error))
         return CONFIRMED, ""
 
     def _account(self, proof: Proof) -> None:
@@ -119,12 +119,12 @@ class Claims:
             return
         if "run" not in proof.facts:
             raise Unconfirmed(TOLD, "no_group", user=self.user, group=group)
-        run, _ = self._probe(proof)  # a group of the scheduler: a job that ran under it shows that it may be used
+        run, __ = self._probe(proof)  # a group of the scheduler: a job that ran under it shows that it may be used
         if run.record().group != group:
             raise Unconfirmed(REFUTED, "other_group", run=run.id, group=group)
 
     def _environment(self, proof: Proof) -> None:
-        run, _ = self._probe(proof)
+        run, __ = self._probe(proof)
         report, task = told_by(run.path), wanted_by(run.path)
         if report is None:
             raise Unconfirmed(REFUTED, "silent", run=run.id)
@@ -135,7 +135,7 @@ class Claims:
     def _data(self, proof: Proof) -> None:
         if "run" not in proof.facts:
             raise Unconfirmed(TOLD, "only_told")
-        run, _ = self._run(proof)
+        run, __ = self._run(proof)
         if not run.record().probe:
             return  # no data are declared, and a successful run found the data that it reads
         report, task = told_by(run.path), wanted_by(run.path)
@@ -152,14 +152,14 @@ class Claims:
             raise Unconfirmed(REFUTED, "slow", run=run.id, limit=f"{LIMIT:.0f}")
 
     def _check(self, proof: Proof) -> None:
-        run, _ = self._run(proof)
+        run, __ = self._run(proof)
         check = check_of(run.path, self._training(run))
         if check is None or not check.passed:
             raise Unconfirmed(REFUTED, "not_passed", run=run.id)
         self._same(proof, run, check.value)
 
     def _baseline(self, proof: Proof) -> None:
-        run, _ = self._run(proof)
+        run, __ = self._run(proof)
         rate = rate_of(run.path, self._training(run))
         if rate is None:
             raise Unconfirmed(REFUTED, "no_rate", run=run.id)

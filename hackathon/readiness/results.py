@@ -14,7 +14,7 @@ from hackathon.runs.record import RunRecord
 from hackathon.runs.states import SUCCEEDED
 from hackathon.scaling.show import check_rule, number
 from hackathon.text.errors import HackathonError
-from hackathon.text.messages import message
+from hackathon.text.messages import _
 from hackathon.text.told import Told, tell
 
 MOST_READ = 30
@@ -86,7 +86,12 @@ def correct(situation: Situation) -> ChecklistItem:
         return ChecklistItem("check", False, _check_told("ready.check_bad", run, check), look, _check_facts(run, check))
     if any_run is not None:
         silent = tell("ready.check_silent", run=any_run.id)
-        return ChecklistItem("check", False, (silent,), message("ready.check_silent_do"))
+        return ChecklistItem(
+            "check",
+            False,
+            (silent,),
+            _("print the value, and describe it under `metrics:` and `check:` in project.yaml"),
+        )
     none = tell("ready.no_good_run", cluster=situation.sources.cluster.name)
     return ChecklistItem("check", False, (none,), "hackathon submit --wait")
 
@@ -104,7 +109,12 @@ def baseline(situation: Situation) -> ChecklistItem:
         silent = silent or (run if record.processes == 1 else None)
     if silent is not None:  # another run would not help
         text = tell("ready.baseline_silent", run=silent.id)
-        return ChecklistItem("baseline", False, (text,), message("ready.baseline_silent_do"))
+        return ChecklistItem(
+            "baseline",
+            False,
+            (text,),
+            _("print the throughput, and describe its line under `metrics:` in project.yaml"),
+        )
     none = tell("ready.baseline_none", cluster=situation.sources.cluster.name)
     return ChecklistItem("baseline", False, (none,), "hackathon submit --processes 1 --wait")
 
@@ -123,7 +133,13 @@ def _baseline(situation: Situation, run: RunDirectory, rate: Rate) -> ChecklistI
     names = gpu_names(run.path)
     if not names and not (situation.told and situation.told.gpus):
         text = tell("ready.baseline_no_gpu", run=run.id, value=value)
-        return ChecklistItem("baseline", None, (text,), message("ready.baseline_no_gpu_do"), facts)
+        return ChecklistItem(
+            "baseline",
+            None,
+            (text,),
+            _("make sure that the program uses the GPU, then: hackathon submit --processes 1 --wait"),
+            facts,
+        )
     text = tell("ready.baseline_is", run=run.id, value=value, gpu=names[0] if names else "GPU")
     return ChecklistItem("baseline", True, (text,), facts={**facts, "gpu": names[0] if names else ""})
 

@@ -18,7 +18,7 @@ from hackathon.jobs.script import SCRIPTS
 from hackathon.runs.directory import READ, list_ids
 from hackathon.runs.doctor import BAD, GOOD, WARNING, DoctorFinding
 from hackathon.runs.job_owner import account_name
-from hackathon.text.messages import message
+from hackathon.text.messages import N_, NP_, _
 from hackathon.text.paths import expanded, user_cache, user_config
 
 if TYPE_CHECKING:
@@ -38,15 +38,15 @@ def examine(runs: Path, event: "tuple[Path, Event] | None" = None) -> list[Docto
     home = _home()
     findings = [_umask()]
     if home is not None:
-        findings += _folder(home, "security.home")
+        findings += _folder(home, N_("home"))
         findings += [_secrets(home)]
     for folder in (user_config(), user_cache()):
-        findings += _folder(folder, "security.folder")
+        findings += _folder(folder, N_("toolkit's folder"))
     findings += _node_folders()
     team = _team_folders(event)
     project = runs.parent
     if _is_own(project) and (runs.is_dir() or (project / "project.yaml").is_file()):
-        findings += _folder(project, "security.project", level=WARNING, shared=_within(project, team))
+        findings += _folder(project, N_("project"), level=WARNING, shared=_within(project, team))
     findings += _runs(runs, shared=_within(project, team))
     if event is not None:
         findings += _event(*event)
@@ -55,7 +55,7 @@ def examine(runs: Path, event: "tuple[Path, Event] | None" = None) -> list[Docto
 
 
 def _finding(about: str, level: str, key: str, remedy: str = "", **values: object) -> DoctorFinding:
-    return DoctorFinding(message(about), level, message(key, **values), remedy)
+    return DoctorFinding(_(about), level, _(key, **values), remedy)
 
 
 def _home() -> Path | None:
@@ -68,8 +68,8 @@ def _home() -> Path | None:
 def _words(accounts: Others) -> str:
     """Return a text that names the accounts."""
     if accounts.everybody:
-        return message("security.everybody")
-    words = [message("security.group", name=name) for name in group_names(accounts.groups)]
+        return _("every user of this machine")
+    words = [_("members of the group {name}", name=name) for name in group_names(accounts.groups)]
     return ", ".join([*words, *(account_name(uid) for uid in sorted(accounts.users))])
 
 
@@ -83,11 +83,24 @@ def _umask() -> DoctorFinding:
         mask = int(next(line for line in lines if line.startswith("Umask:")).split()[1], 8)
         octal = f"{mask:03o}"
     if not mask & stat.S_IWOTH:
-        return _finding("security.umask", BAD, "security.umask_open", "umask 022", mask=octal)
+        return _finding(
+            N_("umask"),
+            BAD,
+            N_("{mask}: every user of this machine can change your new files"),
+            "umask 022",
+            mask=octal,
+        )
     if not mask & stat.S_IWGRP and not is_private_group(os.getgid(), {os.geteuid()}):
         group = group_names([os.getgid()])[0]
-        return _finding("security.umask", WARNING, "security.umask_group", "umask 022", mask=octal, group=group)
-    return _finding("security.umask", GOOD, "security.umask_good", mask=octal)
+        return _finding(
+            N_("umask"),
+            WARNING,
+            N_("{mask}: members of the group {group} can change your new files"),
+            "umask 022",
+            mask=octal,
+            group=group,
+        )
+    return _finding(N_("umask"), GOOD, N_("{mask}: others cannot change your new files"), mask=octal)
 
 
 def _folder(path: Path, about: str, *, level: str = BAD, shared: bool = False) -> Iterator[DoctorFinding]:
@@ -100,13 +113,21 @@ def _folder(path: Path, about: str, *, level: str = BAD, shared: bool = False) -
     except OSError:
         return
     if not writers:
-        yield _finding(about, GOOD, "security.only_you", path=path)
+        yield _finding(about, GOOD, N_("only you can change {path}"), path=path)
     elif shared and not writers.everybody:
-        yield _finding(about, GOOD, "security.team_changes", path=path, who=_words(writers))
+        yield _finding(
+            about, GOOD, N_("{who} can change {path}, as intended for a team's folder"), path=path, who=_words(writers)
+        )
     else:
         grave = BAD if writers.everybody else level
         yield _finding(
-            about, grave, "security.change", _closing(writers), path=path, who=_words(writers), place=writers.place
+            about,
+            grave,
+            N_("{who} can change {path} (see the mode of {place})"),
+            _closing(writers),
+            path=path,
+            who=_words(writers),
+            place=writers.place,
         )
 
 
@@ -128,15 +149,17 @@ def _secrets(home: Path) -> DoctorFinding:
             continue
         if readers:
             return _finding(
-                "security.secrets",
+                N_("keys and passwords"),
                 BAD,
-                "security.secret_open",
+                N_("{who} can read {path}"),
                 f"chmod 600 {shlex.quote(str(path))}",
                 path=path,
                 who=_words(readers),
             )
         closed += 1
-    return _finding("security.secrets", GOOD, "security.secrets_closed", count=closed)
+    return _finding(
+        N_("keys and passwords"), GOOD, N_("{count} known {count:file|files} found, readable only by you"), count=closed
+    )
 
 
 def _node_folders() -> Iterator[DoctorFinding]:
@@ -150,18 +173,24 @@ def _node_folders() -> Iterator[DoctorFinding]:
             continue
         if status.st_uid != user or not stat.S_ISDIR(status.st_mode):
             yield _finding(
-                "security.node",
+                N_("folder on this node"),
                 BAD,
-                "security.node_foreign",
-                message("security.node_foreign_remedy"),
+                N_("{path} belongs to {user}; the toolkit does not use it"),
+                _("ask the support of the computing centre to remove it"),
                 path=path,
                 user=account_name(status.st_uid),
             )
         elif open_to_others(status):
-            yield _finding("security.node", BAD, "security.node_open", f"chmod 700 {shlex.quote(str(path))}", path=path,
-                           mode=f"{stat.S_IMODE(status.st_mode):04o}")  # fmt: skip
+            yield _finding(
+                N_("folder on this node"),
+                BAD,
+                N_("{path} is open to others (mode {mode})"),
+                f"chmod 700 {shlex.quote(str(path))}",
+                path=path,
+                mode=f"{stat.S_IMODE(status.st_mode):04o}",
+            )
         else:
-            yield _finding("security.node", GOOD, "security.only_you", path=path)
+            yield _finding(N_("folder on this node"), GOOD, N_("only you can change {path}"), path=path)
 
 
 def _runs(runs: Path, *, shared: bool) -> Iterator[DoctorFinding]:
@@ -177,9 +206,9 @@ def _runs(runs: Path, *, shared: bool) -> Iterator[DoctorFinding]:
     if writers and not (shared and not writers.everybody):
         level = BAD if writers.everybody else WARNING
         yield _finding(
-            "security.runs",
+            NP_("security", "runs"),
             level,
-            "security.change",
+            N_("{who} can change {path} (see the mode of {place})"),
             _closing(writers),
             path=runs,
             who=_words(writers),
@@ -192,9 +221,9 @@ def _runs(runs: Path, *, shared: bool) -> Iterator[DoctorFinding]:
     if wrong:
         path, accounts = wrong[0]
         yield _finding(
-            "security.runs",
+            NP_("security", "runs"),
             BAD,
-            "security.runs_open",
+            N_("{who} can change {count} of your runs, for example {path}"),
             f"chmod -R go-w {shlex.quote(str(runs))}",
             count=len(wrong),
             path=accounts.place or path,
@@ -206,13 +235,25 @@ def _runs(runs: Path, *, shared: bool) -> Iterator[DoctorFinding]:
             if accounts := can_read(path):
                 command = f"chmod 600 {shlex.quote(str(path.parent))}/job-*.sh"
                 yield _finding(
-                    "security.secrets", BAD, "security.secret_open", command, path=path, who=_words(accounts)
+                    N_("keys and passwords"), BAD, N_("{who} can read {path}"), command, path=path, who=_words(accounts)
                 )
                 break
     if not wrong:
-        yield _finding("security.runs", GOOD, "security.runs_good", count=len(own), path=runs)
+        yield _finding(
+            NP_("security", "runs"),
+            GOOD,
+            N_("only you can change the {count} {count:run|runs} of yours in {path}"),
+            count=len(own),
+            path=runs,
+        )
     if reading:
-        yield _finding("security.runs", GOOD, "security.runs_read", path=runs, who=_words(reading))
+        yield _finding(
+            NP_("security", "runs"),
+            GOOD,
+            N_("{who} can read logs, results, and sources in {path}; this is usual, and tutors need it"),
+            path=runs,
+            who=_words(reading),
+        )
 
 
 def _is_own(path: Path) -> bool:
@@ -261,18 +302,20 @@ def _event(folder: Path, event: "Event") -> Iterator[DoctorFinding]:
             pass
         else:
             for identifier, values in board.problems:
-                yield DoctorFinding(message("security.board"), BAD, message(identifier, **values),
-                                    message("security.board_remedy"))  # fmt: skip
+                yield DoctorFinding(_("board"), BAD, _(identifier, **values),
+                                    _("tell the organiser: `hackathon event check` shows what to do"))  # fmt: skip
             if not board.problems:
-                yield _finding("security.board", GOOD, "security.board_good", path=path)
+                yield _finding(
+                    N_("board"), GOOD, N_("nobody can change or delete another's posts in {path}"), path=path
+                )
     surveys = folder / "surveys"
     if _is_own(surveys):
         status = surveys.lstat()
         if open_to_others(status):
             yield _finding(
-                "security.surveys",
+                N_("surveys"),
                 BAD,
-                "security.surveys_open",
+                N_("{path} is open to others (mode {mode})"),
                 f"chmod 700 {shlex.quote(str(surveys))}",
                 path=surveys,
                 mode=f"{stat.S_IMODE(status.st_mode):04o}",
@@ -287,10 +330,10 @@ def _search_paths() -> Iterator[DoctorFinding]:
             if not text.startswith("/"):
                 good = False
                 yield _finding(
-                    "security.search",
+                    N_("search paths"),
                     WARNING,
-                    "security.search_relative",
-                    message("security.search_remedy"),
+                    N_("{text} in {variable} means the current folder, which may be somebody else's"),
+                    _("remove it from the variable"),
                     variable=variable,
                     text=text or '""',
                 )
@@ -300,13 +343,15 @@ def _search_paths() -> Iterator[DoctorFinding]:
                 if writers.everybody:
                     good = False
                     yield _finding(
-                        "security.search",
+                        N_("search paths"),
                         BAD,
-                        "security.search_open",
-                        message("security.search_remedy"),
+                        N_("{path} in {variable}: every user can put programs there (see the mode of {place})"),
+                        _("remove it from the variable"),
                         variable=variable,
                         path=text,
                         place=writers.place,
                     )
     if good:
-        yield _finding("security.search", GOOD, "security.search_good")
+        yield _finding(
+            N_("search paths"), GOOD, N_("no folder in PATH, PYTHONPATH, or LD_LIBRARY_PATH is writable by every user")
+        )

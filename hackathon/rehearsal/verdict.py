@@ -8,14 +8,35 @@ from typing import Any
 from hackathon.programs.scripts.findings import LintReport
 from hackathon.rehearsal.understood import ToldMetric, Understood, work_doubts
 from hackathon.scaling.doubts import FALSE, SEVERITIES, Doubt
-from hackathon.text.messages import message
+from hackathon.text.messages import N_, _, ngettext
 from hackathon.text.units import format_size
 
 _TEXTS = {
-    "silent": ("rehearsal.silent", "rehearsal.silent_advice"),
-    "no-throughput": ("rehearsal.no_throughput", "rehearsal.no_throughput_advice"),
-    "unsure-metric": ("rehearsal.unsure_metric", "rehearsal.unsure_metric_advice"),
-    "written-inside": ("rehearsal.written_inside", "rehearsal.written_inside_advice"),
+    "silent": (
+        N_("on {processes} {processes:process|processes} the program ran and printed no value of any metric"),
+        N_(
+            "Does it hang, or does it need longer for its first step? See its output with `hackathon logs "
+            "{run!q}`; give it longer with --seconds."
+        ),
+    ),
+    "no-throughput": (
+        N_("no {metric} was found in the output, so a study would have no values"),
+        N_(
+            'Print it once a step, for example `print(f"throughput: {{rate:.1f}} samples/s")`, or describe your '
+            "line under `metrics:` in project.yaml. If it comes more rarely, raise --seconds."
+        ),
+    ),
+    "unsure-metric": (
+        N_("the unit of {metric} does not say whether it counts one process or all; it is taken for all"),
+        N_("Print the rate of all processes, or declare it under `metrics:` with `ranks: sum`."),
+    ),
+    "written-inside": (
+        N_("the program wrote files into this run's own copy of the program: {files}"),
+        N_(
+            "They stay there, and later runs do not see them. `hackathon fetch {run!q}` copies them to the current "
+            "folder."
+        ),
+    ),
 }
 """Rule → what is wrong, what to do."""
 
@@ -96,13 +117,20 @@ def _failure(rehearsal: Understood) -> RehearsalFinding:
     cause, run = rehearsal.cause, f"runs/{rehearsal.run.id}"
     if cause is None:
         return RehearsalFinding(
-            f"{run}/logs/rank-0.log", 0, "failed", "error",
-            message(
-                "rehearsal.failed", processes=rehearsal.processes,
+            f"{run}/logs/rank-0.log",
+            0,
+            "failed",
+            "error",
+            ngettext(
+                "the run on {processes} process failed: {why}",
+                "the run on {processes} processes failed: {why}",
+                rehearsal.processes,
+                processes=rehearsal.processes,
                 why=rehearsal.state.explanation or rehearsal.state.state,
             ),
-            message("rehearsal.failed_advice", run=rehearsal.run.id[-8:]), rehearsal.processes,
-        )  # fmt: skip
+            _("Read on: hackathon diagnose {run!q}", run=rehearsal.run.id[-8:]),
+            rehearsal.processes,
+        )
     match = _PLACE.match(cause.program)
     path = match[1] if match else f"{run}/{cause.evidence.file}" if cause.evidence else ""
     line = int(match[2]) if match else (cause.evidence.line or 0) if cause.evidence else 0
@@ -137,7 +165,7 @@ def _finding(rehearsal: Understood, rule: str, severity: str, **values: object) 
     return RehearsalFinding(
         f"runs/{rehearsal.run.id}/logs/rank-0.log" if rule in ("silent", "no-throughput") else "",
         0, rule, severity,
-        message(text, processes=rehearsal.processes, **values),
-        message(advice, run=rehearsal.run.id[-8:], **values),
+        _(text, processes=rehearsal.processes, **values),
+        _(advice, run=rehearsal.run.id[-8:], **values),
         rehearsal.processes,
     )  # fmt: skip

@@ -49,7 +49,12 @@ def adopt(
     folder = _folder_of_job(Path(target).absolute(), runs_folder, scheduler) if Path(target).is_dir() else None
     job_id, output = (target, None) if folder is None else _job_of(folder, scheduler)
     if folder is not None and job_id is None:
-        raise RequestError("runs.adopt_no_job", folder=folder)
+        raise RequestError(
+            "runs.adopt_no_job",
+            "no trace of a job in {folder}: no claim, slurm-ID.out, or NAME.oID",
+            hint="give the job id instead",
+            folder=folder,
+        )
     assert job_id is not None
     _refuse_twice(job_id, runs_folder, scheduler)
     job = _ask(scheduler, job_id, must_know=folder is None)
@@ -141,7 +146,12 @@ def _folder_of_job(folder: Path, runs_folder: Path, scheduler: Scheduler) -> Gua
     claims = [(path.stat().st_mtime, path) for path in guarded.glob("jobs/*/claim/job_id") if path.is_file()]
     newest = [path for _, path in sorted(claims, key=lambda claim: claim[0], reverse=True)]
     if not newest:
-        raise RequestError("runs.adopt_no_job", folder=folder)
+        raise RequestError(
+            "runs.adopt_no_job",
+            "no trace of a job in {folder}: no claim, slurm-ID.out, or NAME.oID",
+            hint="give the job id instead",
+            folder=folder,
+        )
     new = (path for path in newest if not _adopted_as(_line(path), runs_folder, scheduler))
     return _guarded(Path(str(next(new, newest[0]).parent.parent)))
 
@@ -164,10 +174,22 @@ def _ask(scheduler: Scheduler, job_id: str, *, must_know: bool) -> JobState | No
     if job_id.startswith(BY_HAND):
         return None  # the job was started without a scheduler
     if not scheduler.is_id(job_id):
-        raise RequestError("schedulers.not_an_id", job_id=printable(job_id), scheduler=scheduler.name)
+        raise RequestError(
+            "schedulers.not_an_id",
+            "{job_id!r} is not a job ID of the scheduler {scheduler}, so no command is run with it.",
+            hint="The ID was read from the run's files (claim/job_id or client/*.json). Check it, or see the queue "
+            "for the job.",
+            job_id=printable(job_id),
+            scheduler=scheduler.name,
+        )
     job = runner.status(scheduler, [job_id]).jobs.get(job_id)
     if job is None and must_know:
-        raise RequestError("runs.adopt_unknown", job_id=job_id)
+        raise RequestError(
+            "runs.adopt_unknown",
+            "the scheduler does not know job {job_id}",
+            hint="if it finished long ago, adopt the folder with its output instead",
+            job_id=job_id,
+        )
     return job
 
 
@@ -175,7 +197,14 @@ def _require_own(job_id: str, job: JobState | None, uid: int) -> None:
     """Raise RequestError for a job that belongs to another account, when the scheduler names its owner."""
     if job is not None and job_owner.belongs(job, uid) is False:
         user, account = job_owner.shown_owner(job), job_owner.account_name(uid)
-        raise RequestError("runs.adopt_other_owner", job_id=job_id, user=user, account=account)
+        raise RequestError(
+            "runs.adopt_other_owner",
+            "job {job_id} belongs to {user}, not to {account}",
+            hint="Only the owner of a job can adopt it.",
+            job_id=job_id,
+            user=user,
+            account=account,
+        )
 
 
 def _job_of(folder: Path, scheduler: Scheduler) -> tuple[str | None, Path | None]:
@@ -195,7 +224,9 @@ def _job_of(folder: Path, scheduler: Scheduler) -> tuple[str | None, Path | None
 
 def _refuse_twice(job_id: str, runs_folder: Path, scheduler: Scheduler) -> None:
     if run := _adopted_as(job_id, runs_folder, scheduler):
-        raise RequestError("runs.adopted_already", job_id=job_id, run=run)
+        raise RequestError(
+            "runs.adopted_already", "job {job_id} is already adopted as run {run}", job_id=job_id, run=run
+        )
 
 
 def _adopted_as(job_id: str, runs_folder: Path, scheduler: Scheduler) -> str | None:
@@ -232,4 +263,11 @@ def _link(run: RunDirectory, folder: Path, output: Path | None) -> None:
         if output is not None and not (run.path / "logs").is_symlink():
             (run.path / "logs" / "job.log").symlink_to(output)
     except OSError as error:
-        raise UnavailableError("runs.not_written", folder=run.path, what=error.strerror or error) from error
+        raise UnavailableError(
+            "runs.not_written",
+            "{folder} cannot be written: {what}",
+            hint="free some space (`hackathon clean` lists what can be deleted), or check the folder's owner and "
+            "permissions",
+            folder=run.path,
+            what=error.strerror or error,
+        ) from error

@@ -8,7 +8,7 @@ from hackathon.runs.dependency import finding, other_run
 from hackathon.runs.directory import RunDirectory
 from hackathon.runs.markers import Markers, read_markers
 from hackathon.runs.states import CANCELLED, ENDED, FAILED, SUCCEEDED
-from hackathon.text.messages import message
+from hackathon.text.messages import _
 
 if TYPE_CHECKING:
     from hackathon.runs.states import RunStatus
@@ -39,5 +39,5 @@ def explained(
     other = other_run(run)
     if other is None or (state := state_of(other)) == SUCCEEDED or state not in ENDED:
         return status
-    reason = message("preflight.of", run=other.id[-8:], what=finding(other) or state)
+    reason = _("preflight {run} failed: {what}", run=other.id[-8:], what=finding(other) or state)
     return replace(status, state=status.state if status.open else CANCELLED, cause="preflight_failed", reason=reason)

@@ -12,13 +12,32 @@ from hackathon.runs.status import load_scheduler, scheduler_of
 from hackathon.runs.submit import recover
 from hackathon.schedulers.base import HELD, QUEUED, RUNNING, JobState, Scheduler, SchedulerError
 from hackathon.text.errors import RequestError, UnavailableError
+from hackathon.text.messages import Message
 from hackathon.text.printable import printable
 
 _CANCEL_TEXTS = {
-    "other_owner": "runs.cancel_other_owner",
-    "other_run": "runs.cancel_other_run",
-    "renamed": "runs.cancel_renamed",
-    "untold": "runs.cancel_untold",
+    "other_owner": Message(
+        "runs.cancel_other_owner",
+        "run {run} names job {job_id}, which belongs to {user}; the run belongs to {account}. The job was not "
+        "cancelled",
+        hint="The run's files name somebody else's job. Ask {account} about it.",
+    ),
+    "other_run": Message(
+        "runs.cancel_other_run",
+        "run {run} names job {job_id}, which is the job {name} of another run. The job was not cancelled",
+        hint="Cancel the run that job {name} belongs to. The last eight characters of its ID are those of the job's "
+        "name.",
+    ),
+    "renamed": Message(
+        "runs.cancel_renamed",
+        "job {job_id} of run {run} is named {name}. The toolkit gave it another name",
+        hint="If this is the job to cancel, type `hackathon cancel {run!q} --yes`.",
+    ),
+    "untold": Message(
+        "runs.cancel_untold",
+        "the scheduler does not say whether job {job_id} belongs to run {run} of {account}",
+        hint="Look the job up in the queue. If it is the right one, type `hackathon cancel {run!q} --yes`.",
+    ),
 }
 
 NOT_SURE = frozenset({"runs.cancel_untold", "runs.cancel_renamed"})
@@ -38,7 +57,12 @@ def cancel(run: RunDirectory, scheduler: Scheduler | None = None, *, sure: bool 
     if read_final(run) is not None or (markers.ended is not None and markers.exit_code == 0):
         return False
     if markers.by_hand:
-        raise RequestError("runs.cancel_by_hand", run=run.id, host=markers.host or "?")
+        raise RequestError(
+            "runs.cancel_by_hand",
+            "run {run} was started by hand on {host}, outside any scheduler; stop it there",
+            run=run.id,
+            host=markers.host or "?",
+        )
     from hackathon.schedulers import runner
 
     _, cluster = scheduler_of(run)
@@ -46,10 +70,15 @@ def cancel(run: RunDirectory, scheduler: Scheduler | None = None, *, sure: bool 
     job_id = markers.job_id
     if job_id is None:
         if markers.submitting is None or markers.refused is not None:
-            raise RequestError("runs.cancel_not_submitted", run=run.id)
+            raise RequestError("runs.cancel_not_submitted", "run {run} was never submitted", run=run.id)
         job_id = recover(run, scheduler)
     if job_id is None:
-        raise RequestError("runs.cancel_uncertain", run=run.id, name=run.job_name)
+        raise RequestError(
+            "runs.cancel_uncertain",
+            "no job named {name} is found, so there is nothing to cancel for run {run}",
+            run=run.id,
+            name=run.job_name,
+        )
     job = runner.status(scheduler, [job_id]).jobs.get(job_id)
     if markers.ended is not None and not _again(job, markers.ended):
         return False
@@ -60,7 +89,14 @@ def cancel(run: RunDirectory, scheduler: Scheduler | None = None, *, sure: bool 
     except PermissionError:  # a tutor may cancel a job, but only its owner writes in the directory
         pass
     except OSError as error:
-        raise UnavailableError("runs.not_written", folder=run.path, what=error.strerror or error) from error
+        raise UnavailableError(
+            "runs.not_written",
+            "{folder} cannot be written: {what}",
+            hint="free some space (`hackathon clean` lists what can be deleted), or check the folder's owner and "
+            "permissions",
+            folder=run.path,
+            what=error.strerror or error,
+        ) from error
     arrived = True  # also after a time-out: the command may have arrived
     try:
         arrived = runner.cancel(scheduler, job_id)

@@ -89,7 +89,13 @@ def dependency(run: RunDirectory) -> tuple[str, str] | None:
         return None
     job_id = runs[number - 1].job_id()
     if job_id is None:
-        raise RequestError("segments.before", run=run.id, before=runs[number - 1].id)
+        raise RequestError(
+            "segments.before",
+            "run {run} continues {before}, which was not submitted yet",
+            hint="submit the previous run first with hackathon submit --again",
+            run=run.id,
+            before=runs[number - 1].id,
+        )
     return "any", job_id
 
 

@@ -85,9 +85,16 @@ def output_candidates(run: RunDirectory) -> list[Candidate]:
     Raises RequestError for another user's run and for one that is not over.
     """
     if not run.owned():
-        raise RequestError("outputs.not_yours", run=run.id)
+        raise RequestError(
+            "outputs.not_yours", "run {run} belongs to somebody else: only its owner deletes files in it", run=run.id
+        )
     if not is_over(run):
-        raise RequestError("outputs.not_over", run=run.id)
+        raise RequestError(
+            "outputs.not_over",
+            "run {run} has not ended, or a later segment may still need its checkpoints",
+            hint="`hackathon status {run!q}` shows its state; cancel it first if it is no longer needed",
+            run=run.id,
+        )
     recorded = {f"{SOURCE}/{name}" for name in RecordedSource(run).hashes}
     files = walk(run, None, None).files
     listing = [

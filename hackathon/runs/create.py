@@ -88,7 +88,7 @@ def create(
     except HackathonError:
         raise
     except ValueError as error:
-        raise RequestError("runs.bad_value", what=error) from error
+        raise RequestError("runs.bad_value", "a value of the request cannot be recorded: {what}", what=error) from error
     except OSError as error:
         raise _failure(error, runs_folder) from error
     step("after-rename")
@@ -105,11 +105,16 @@ def hand_on(request: "Request", script: "JobScript", folder: Path, *, runs_folde
     folder = folder.absolute()
     destination = folder.resolve()
     if destination.exists() and not (destination.is_dir() and next(destination.iterdir(), None) is None):
-        raise RequestError("runs.hand_on_not_empty", folder=folder)
+        raise RequestError("runs.hand_on_not_empty", "{folder} exists and is not an empty folder", folder=folder)
     if destination.is_relative_to(runs_folder.resolve()):
-        raise RequestError("runs.hand_on_in_runs", folder=folder, runs=runs_folder)
+        raise RequestError(
+            "runs.hand_on_in_runs",
+            "{folder} lies in {runs}, where runs are kept; choose a folder elsewhere",
+            folder=folder,
+            runs=runs_folder,
+        )
     if destination == Path.cwd():
-        raise RequestError("runs.hand_on_here", folder=folder)
+        raise RequestError("runs.hand_on_here", "{folder} is the current folder; name a new one", folder=folder)
     source = snapshot.of_request(request, runs_folder)
     partial = destination.with_name(f"{PARTIAL}{destination.name}-{os.getpid()}")
     try:
@@ -205,7 +210,26 @@ def _put(path: Path, content: bytes, mode: int) -> None:
 
 def _failure(error: OSError, folder: Path) -> HackathonError:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return UnavailableError("runs.disk_full", folder=folder, what=error.strerror)
+        return UnavailableError(
+            "runs.disk_full",
+            "{folder}: {what}: no run was created",
+            hint="free some space (`hackathon clean` lists what can be deleted), or check your quota",
+            folder=folder,
+            what=error.strerror,
+        )
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
-        return RequestError("runs.no_permission", folder=folder, what=error.strerror)
-    return UnavailableError("runs.not_written", folder=folder, what=error.strerror or error)
+        return RequestError(
+            "runs.no_permission",
+            "cannot write runs to {folder}: {what}",
+            hint="work in your own copy of the project",
+            folder=folder,
+            what=error.strerror,
+        )
+    return UnavailableError(
+        "runs.not_written",
+        "{folder} cannot be written: {what}",
+        hint="free some space (`hackathon clean` lists what can be deleted), or check the folder's owner and "
+        "permissions",
+        folder=folder,
+        what=error.strerror or error,
+    )

@@ -38,14 +38,24 @@ def fetch(entry: Data, folder: Path, progress: Progress = QUIET, *, again: bool 
         if not os.path.lexists(ignore):
             write_whole(ignore, "*\n")
     except OSError as error:
-        raise UnavailableError("data.not_written", folder=folder, what=error.strerror or error) from error
+        raise UnavailableError(
+            "data.not_written", "cannot write to {folder}: {what}", folder=folder, what=error.strerror or error
+        ) from error
     # a partial file from another address is not the beginning of this file
     mark = hashlib.sha256(entry.url.encode("utf-8", "surrogatepass")).hexdigest()[:8]
     partial = records / f"{entry.name}.{mark}.part"
     digest = download(entry.url, partial, progress)
     if entry.sha256 is not None and digest != entry.sha256.lower():
         partial.unlink()
-        raise RequestError("data.checksum", name=entry.name, url=entry.url, found=digest, wanted=entry.sha256)
+        raise RequestError(
+            "data.checksum",
+            "{name}: the checksum of {url} is {found}, not {wanted}",
+            hint="the file has changed, or this is an error page of a proxy; the download was deleted",
+            name=entry.name,
+            url=entry.url,
+            found=digest,
+            wanted=entry.sha256,
+        )
     target = folder / entry.name
     (records / f"{entry.name}.json").unlink(missing_ok=True)
     if entry.unpack == "none":
@@ -71,7 +81,9 @@ def fetch(entry: Data, folder: Path, progress: Progress = QUIET, *, again: bool 
     try:
         write_json(records / f"{entry.name}.json", record)
     except OSError as error:
-        raise UnavailableError("data.not_written", folder=folder, what=error.strerror or error) from error
+        raise UnavailableError(
+            "data.not_written", "cannot write to {folder}: {what}", folder=folder, what=error.strerror or error
+        ) from error
     begun = re.compile(re.escape(entry.name) + r"(\.[0-9a-f]{8})?\.part")
     for path in records.iterdir():
         if begun.fullmatch(path.name):  # from another address, or by an older toolkit, which stored no address
@@ -123,7 +135,9 @@ def stage(entries: list[Data], folder: Path, target: Path, report: Callable[[str
             fresh.rename(target / entry.name)
             report(entry.name)
     except OSError as error:
-        raise UnavailableError("data.not_written", folder=target, what=error.strerror or error) from error
+        raise UnavailableError(
+            "data.not_written", "cannot write to {folder}: {what}", folder=target, what=error.strerror or error
+        ) from error
 
 
 def _away(path: Path) -> None:

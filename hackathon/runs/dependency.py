@@ -11,7 +11,7 @@ from hackathon.runs.markers import read_final
 from hackathon.runs.states import SUCCEEDED
 from hackathon.text.errors import RequestError
 from hackathon.text.files import read_json
-from hackathon.text.messages import localized, message
+from hackathon.text.messages import _, localized
 
 FACT = "after"
 JOB = "waits"
@@ -41,11 +41,24 @@ def dependency(run: RunDirectory) -> tuple[str, str] | None:
     final = read_final(other)
     if final is not None:  # schedulers forget jobs, so only the run's folder is reliable
         if condition == "ok" and final["state"] != SUCCEEDED:
-            raise RequestError("preflight.was_bad", run=run.id, other=other.id, what=finding(other) or final["state"])
+            raise RequestError(
+                "preflight.was_bad",
+                "run {run} waits for the preflight {other}, which did not succeed: {what}",
+                hint="fix the problem and submit a new run; this one never starts",
+                run=run.id,
+                other=other.id,
+                what=finding(other) or final["state"],
+            )
         return None
     job_id = other.job_id()
     if job_id is None:
-        raise RequestError("preflight.no_job", run=run.id, other=other.id)
+        raise RequestError(
+            "preflight.no_job",
+            "run {run} waits for run {other}, which has no job yet",
+            hint="submit that run first: `hackathon submit --again RUN`",
+            run=run.id,
+            other=other.id,
+        )
     return condition, job_id
 
 
@@ -80,4 +93,4 @@ def finding(run: RunDirectory) -> str:
     findings = value.get("findings") if isinstance(value, dict) else None
     bad = [finding for finding in findings or () if isinstance(finding, dict) and finding.get("state") == "failed"]
     texts = [f"{localized(finding.get('title'))}: {localized(finding.get('text'))}" for finding in bad]
-    return texts[0] + (message("preflight.and_more", count=len(texts) - 1) if len(texts) > 1 else "") if texts else ""
+    return texts[0] + (_(" (and {count} more)", count=len(texts) - 1) if len(texts) > 1 else "") if texts else ""

@@ -15,25 +15,29 @@ from hackathon.access.guarded_path import GuardedPath
 from hackathon.runs.record import RunRecord, StudyPoint, read_record
 from hackathon.text.errors import RequestError
 from hackathon.text.files import LARGEST, write_json
-from hackathon.text.messages import message
+from hackathon.text.messages import Message, _
 
 if TYPE_CHECKING:
     from hackathon.config.fields import Scalar
     from hackathon.jobs.request import Request
 
 _RUNS_UNKNOWN_TEXTS = {
-    "run": "runs.run_unknown",
-    "study": "runs.study_unknown",
+    "run": Message("runs.run_unknown", "there is no run {text!r} in {folder}", hint="`hackathon status` lists them"),
+    "study": Message("runs.study_unknown", "there is no study {text!r} in {folder}"),
 }
 
 _RUNS_AMBIGUOUS_TEXTS = {
-    "run": "runs.run_ambiguous",
-    "study": "runs.study_ambiguous",
+    "run": Message(
+        "runs.run_ambiguous",
+        "{count} runs match {text!r}:\n{names}",
+        hint="give more of the id; its last eight letters are always enough",
+    ),
+    "study": Message("runs.study_ambiguous", "{count} studies match {text!r}:\n{names}"),
 }
 
 _RUNS_UNKNOWN_NEAR_TEXTS = {
-    "run": "runs.run_unknown_near",
-    "study": "runs.study_unknown_near",
+    "run": Message("runs.run_unknown_near", "there is no run {text!r}; did you mean\n{names}"),
+    "study": Message("runs.study_unknown_near", "there is no study {text!r}; did you mean\n{names}"),
 }
 
 PARTIAL = ".partial-"
@@ -169,9 +173,22 @@ class RunDirectory(NamedDirectory):
         """Return the run's record. Raises RequestError: not a run, broken, or written by a newer toolkit."""
         record = self.known()
         if record.newer:
-            raise RequestError("runs.newer_record", run=self.id, version=record.newer, toolkit=record.toolkit_version)
+            raise RequestError(
+                "runs.newer_record",
+                "run {run} was made by a newer hackathon ({toolkit}, records of version {version}), which this "
+                "one cannot read",
+                hint="Update hackathon: `hackathon docs install` shows how.",
+                run=self.id,
+                version=record.newer,
+                toolkit=record.toolkit_version,
+            )
         if not record.readable:
-            raise RequestError("runs.no_record", run=self.id, path=self.path)
+            raise RequestError(
+                "runs.no_record",
+                "{path} is not a run directory: request.json is missing or damaged",
+                run=self.id,
+                path=self.path,
+            )
         return record
 
     def request(self) -> "Request":
@@ -181,7 +198,12 @@ class RunDirectory(NamedDirectory):
         try:
             return Request.from_json(dict(self.record().raw))
         except TypeError as error:
-            raise RequestError("runs.no_record", run=self.id, path=self.path) from error
+            raise RequestError(
+                "runs.no_record",
+                "{path} is not a run directory: request.json is missing or damaged",
+                run=self.id,
+                path=self.path,
+            ) from error
 
     def client(self, name: str) -> dict[str, Any]:
         """Return the fact `client/<name>.json`, empty when it is missing or not a JSON object."""
@@ -288,14 +310,21 @@ def list_ids(folder: Path) -> list[str]:
     that are not theirs are left out. Raises RequestError when the folder is such a link or is unreadable.
     """
     if leads_to_others(str(folder)) and os.path.exists(folder):  # noqa: PTH110
-        raise RequestError("runs.folder_unreadable", path=folder, what=message("access.link"))
+        raise RequestError(
+            "runs.folder_unreadable",
+            "{path} cannot be read: {what}",
+            path=folder,
+            what=_("it is a link that leads out of the folder"),
+        )
     try:
         with os.scandir(folder) as entries:
             names = [entry.name for entry in entries if entry.name[0] != "." and _is_folder(entry)]
     except (FileNotFoundError, NotADirectoryError):
         return []
     except OSError as error:
-        raise RequestError("runs.folder_unreadable", path=folder, what=error.strerror) from error
+        raise RequestError(
+            "runs.folder_unreadable", "{path} cannot be read: {what}", path=folder, what=error.strerror
+        ) from error
     return sorted(names, reverse=True)
 
 

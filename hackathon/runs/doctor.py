@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import hackathon
 from hackathon.schedulers.profiles import known_dialect, scheduler_of
 from hackathon.text.errors import HackathonError
-from hackathon.text.messages import message
+from hackathon.text.messages import N_, NP_, _
 from hackathon.text.units import format_size
 
 if TYPE_CHECKING:
@@ -60,16 +60,16 @@ def examine(cluster: "Cluster", runs: Path) -> list[DoctorFinding]:
 
 def _finding(about: str, level: str, key: str, remedy: str = "", **values: object) -> DoctorFinding:
     return DoctorFinding(
-        message(about),
+        _(about),
         level,
-        message(key, **values),
-        message(remedy, **values) if remedy else "",
+        _(key, **values),
+        _(remedy, **values) if remedy else "",
     )
 
 
 def _python() -> DoctorFinding:
     values = {"version": platform.python_version(), "path": sys.executable, "toolkit": hackathon.__version__}
-    return _finding("runs.doctor_python", GOOD, "runs.doctor_python_is", **values)
+    return _finding(N_("Python"), GOOD, N_("{version} at {path}, hackathon {toolkit}"), **values)
 
 
 def _scheduler(cluster: "Cluster") -> DoctorFinding:
@@ -79,22 +79,25 @@ def _scheduler(cluster: "Cluster") -> DoctorFinding:
         queues = runner.queues(scheduler_of(cluster), delays=())
     except HackathonError as error:
         hint = error.hint or ""
-        return DoctorFinding(message("runs.doctor_scheduler"), BAD, error.message, hint)
+        return DoctorFinding(_("scheduler"), BAD, error.message, hint)
     names = [queue.name for queue in queues]
     missing = [name for name in cluster.queues if name not in names]
     if missing:
         values = {"missing": ", ".join(missing), "there": ", ".join(names) or "–", "cluster": cluster.name}
         return _finding(
-            "runs.doctor_scheduler",
+            N_("scheduler"),
             WARNING,
-            "runs.doctor_queues_missing",
-            remedy="runs.doctor_queues_missing_remedy",
+            N_("the profile lists queues that the scheduler does not have: {missing}"),
+            remedy=N_(
+                "the scheduler has {there}; copy the profile {cluster} into templates/clusters/ of your project "
+                "and correct it"
+            ),
             **values,
         )
     return _finding(
-        "runs.doctor_scheduler",
+        N_("scheduler"),
         GOOD,
-        "runs.doctor_scheduler_is",
+        N_("{scheduler} answers; queues: {there}"),
         scheduler=cluster.scheduler,
         there=", ".join(names) or "–",
     )
@@ -111,20 +114,25 @@ def _modules(cluster: "Cluster") -> Iterator[DoctorFinding]:
         )
         text = (answer.stdout + answer.stderr).decode("utf-8", "replace")
     except (OSError, subprocess.TimeoutExpired) as error:
-        yield _finding("runs.doctor_environment", BAD, "runs.doctor_environment_failed", what=error)
+        yield _finding(NP_("runs", "environment"), BAD, N_("a line of the profile failed: {what}"), what=error)
         return
     bad = [line for line in text.splitlines() if "HK_FAILED" in line or "ERROR" in line or "Unable to locate" in line]
     if bad:
         yield _finding(
-            "runs.doctor_environment",
+            NP_("runs", "environment"),
             BAD,
-            "runs.doctor_environment_failed",
-            remedy="runs.doctor_environment_remedy",
+            N_("a line of the profile failed: {what}"),
+            remedy=N_("`module avail` lists the current modules; correct them in a copy of profile {cluster}"),
             what=bad[0].strip()[:200],
             cluster=cluster.name,
         )
     else:
-        yield _finding("runs.doctor_environment", GOOD, "runs.doctor_environment_is", count=len(cluster.environment))
+        yield _finding(
+            NP_("runs", "environment"),
+            GOOD,
+            N_("all {count} lines of the profile work here"),
+            count=len(cluster.environment),
+        )
 
 
 def _quoted(text: str) -> str:
@@ -144,40 +152,40 @@ def _folder(cluster: "Cluster", runs: Path) -> Iterator[DoctorFinding]:
         probe.unlink()
     except OSError as error:
         yield _finding(
-            "runs.doctor_folder",
+            N_("folder"),
             BAD,
-            "runs.doctor_folder_bad",
-            remedy="runs.doctor_folder_remedy",
+            N_("{folder} is not writable: {what}"),
+            remedy=N_("work in a folder of your own"),
             folder=existing,
             what=error.strerror or error,
         )
         return
-    yield _finding("runs.doctor_folder", GOOD, "runs.doctor_folder_is", folder=existing)
+    yield _finding(N_("folder"), GOOD, N_("{folder} is writable"), folder=existing)
     visible = [os.path.realpath(folder) for folder in cluster.visible_from_nodes]
     real = os.path.realpath(existing)
     if visible and not any(os.path.commonpath([real, folder]) == folder for folder in visible):
         yield _finding(
-            "runs.doctor_folder",
+            N_("folder"),
             BAD,
-            "runs.doctor_not_visible",
-            remedy="runs.doctor_not_visible_remedy",
+            N_("compute nodes cannot see {folder}"),
+            remedy=N_("work below {seen}"),
             folder=real,
             seen=", ".join(cluster.visible_from_nodes),
         )
     if abs(skew) > SKEW:
         yield _finding(
-            "runs.doctor_clock",
+            N_("clock"),
             WARNING,
-            "runs.doctor_clock_off",
-            remedy="runs.doctor_clock_remedy",
+            N_("the file server's clock differs by {seconds} s"),
+            remedy=N_("times of runs will be wrong; tell the computing centre"),
             seconds=f"{skew:+.0f}",
         )
     else:
-        yield _finding("runs.doctor_clock", GOOD, "runs.doctor_clock_is", seconds=f"{skew:+.1f}")
+        yield _finding(N_("clock"), GOOD, N_("agrees with the file server ({seconds} s)"), seconds=f"{skew:+.1f}")
     usage = shutil.disk_usage(existing)
     level = GOOD if usage.free > LITTLE_SPACE else WARNING
     yield _finding(
-        "runs.doctor_space", level, "runs.doctor_space_is", free=format_size(usage.free), total=format_size(usage.total)
+        N_("space"), level, N_("{free} of {total} free"), free=format_size(usage.free), total=format_size(usage.total)
     )
 
 
@@ -195,7 +203,7 @@ def _quota(runs: Path) -> Iterator[DoctorFinding]:
         if lines:
             # quota(1): status 1 means over the soft limit; an asterisk marks the number that is over
             over = any("*" in line for line in lines)
-            yield DoctorFinding(message("runs.doctor_quota"), BAD if over else GOOD, lines[-1])
+            yield DoctorFinding(_("quota"), BAD if over else GOOD, lines[-1])
             return
 
 
@@ -205,24 +213,26 @@ def _gpu(cluster: "Cluster") -> Iterator[DoctorFinding]:
     if shutil.which("nvidia-smi") is None:
         if gpus not in (0, "auto"):
             level = WARNING if known_dialect(cluster).this_machine else GOOD
-            yield _finding("runs.doctor_gpu", level, "runs.doctor_gpu_none_here", gpus=gpus)
+            yield _finding(
+                N_("GPU driver"), level, N_("none on this machine; nodes should have {gpus} {gpus:GPU|GPUs}"), gpus=gpus
+            )
         return
     argv = ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]
     try:
         answer = subprocess.run(argv, capture_output=True, timeout=30, stdin=subprocess.DEVNULL, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
-        yield _finding("runs.doctor_gpu", BAD, "runs.doctor_gpu_bad", what=error)
+        yield _finding(N_("GPU driver"), BAD, N_("nvidia-smi failed: {what}"), what=error)
         return
     lines = answer.stdout.decode("utf-8", "replace").split("\n")
     if answer.returncode:
         yield _finding(
-            "runs.doctor_gpu",
+            N_("GPU driver"),
             BAD,
-            "runs.doctor_gpu_bad",
+            N_("nvidia-smi failed: {what}"),
             what=(answer.stderr.decode("utf-8", "replace") or lines[0]).strip()[:200],
         )
     else:
-        yield DoctorFinding(message("runs.doctor_gpu"), GOOD, "; ".join(line for line in lines if line))
+        yield DoctorFinding(_("GPU driver"), GOOD, "; ".join(line for line in lines if line))
 
 
 def _programs(cluster: "Cluster") -> Iterator[DoctorFinding]:
@@ -235,16 +245,14 @@ def _programs(cluster: "Cluster") -> Iterator[DoctorFinding]:
     missing = [name for name in dict.fromkeys(programs) if shutil.which(name) is None]
     if missing:
         yield _finding(
-            "runs.doctor_programs",
+            N_("launchers"),
             WARNING,
-            "runs.doctor_programs_missing",
-            remedy="runs.doctor_programs_remedy",
+            N_("not found here: {missing}"),
+            remedy=N_("load a module, activate your environment, or name them in the profile's `environment`"),
             missing=", ".join(missing),
         )
     elif programs:
-        yield _finding(
-            "runs.doctor_programs", GOOD, "runs.doctor_programs_are", there=", ".join(dict.fromkeys(programs))
-        )
+        yield _finding(N_("launchers"), GOOD, N_("{there} found"), there=", ".join(dict.fromkeys(programs)))
 
 
 def start_on_nodes(
@@ -293,9 +301,11 @@ def start_on_nodes(
               "nodes": request.nodes, "seconds": f"{time.monotonic() - begin:.0f}", "folder": run.path}  # fmt: skip
     good = state.state == "SUCCEEDED" and len(hosts) == request.nodes
     return _finding(
-        "runs.doctor_start",
+        N_("start on nodes"),
         GOOD if good else BAD,
-        "runs.doctor_start_is" if good else "runs.doctor_start_bad",
-        remedy="" if good else "runs.doctor_start_remedy",
+        N_("{launcher} ran on {nodes} {nodes:node|nodes} after {seconds} s: {hosts}")
+        if good
+        else N_("{state} after {seconds} s; hosts: {hosts}"),
+        remedy="" if good else N_("see {folder}/logs"),
         **values,
     )

@@ -50,14 +50,18 @@ def _script(run: RunDirectory, name: str) -> str:
         return (run.path / name).read_bytes().decode("utf-8", "surrogateescape")
     except OSError as error:
         what = f"{name}: {error.strerror or error}"
-        raise RequestError("runs.rerun_no_script", run=run.id, what=what) from error
+        raise RequestError(
+            "runs.rerun_no_script", "the script of run {run} cannot be read: {what}", run=run.id, what=what
+        ) from error
 
 
 def source_of(run: RunDirectory, runs_folder: Path) -> snapshot.Source:
     """Return the program of an earlier run: its copy, or the live folder again. Raises RequestError without one."""
     record = read_json(run.path / "source.json")
     if run.client("adopted") or not isinstance(record, dict):
-        raise RequestError("runs.rerun_no_source", run=run.id)
+        raise RequestError(
+            "runs.rerun_no_source", "the source of run {run} was not recorded, so it cannot be run again", run=run.id
+        )
     request = run.request()
     if request.in_place:
         return snapshot.of_request(request, runs_folder)

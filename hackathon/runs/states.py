@@ -8,7 +8,7 @@ from hackathon.runs.markers import Markers
 from hackathon.schedulers import base
 from hackathon.schedulers.base import JobState
 from hackathon.schedulers.reasons import REASONS
-from hackathon.text.messages import lookup
+from hackathon.text.messages import translations
 from hackathon.text.numbers import finite, integer
 from hackathon.text.told import Told, tell
 
@@ -127,7 +127,8 @@ class RunStatus:
     @property
     def beside_state(self) -> str:
         """The explanation for a line that already shows the state, without repeating it."""
-        repeated = self.reason in (lookup(REASONS.get(self.cause, "")) or ())  # in either language
+        text = REASONS.get(self.cause, "")
+        repeated = bool(text) and self.reason in translations(text)  # written in either language
         repeats_state = self.state == CANCELLED and self.cause == "cancelled"
         return replace(
             self, cause="" if repeats_state else self.cause, reason="" if repeated else self.reason

@@ -15,7 +15,7 @@ from hackathon.runs.states import ENDED, LOST, OPEN, SUCCEEDED, UNCERTAIN, RunSt
 from hackathon.schedulers.base import OPEN_STATES, JobState
 from hackathon.text.errors import HackathonError
 from hackathon.text.files import write_json
-from hackathon.text.messages import message
+from hackathon.text.messages import N_, _
 from hackathon.text.numbers import integer, number
 from hackathon.text.printable import printable
 from hackathon.text.uptime import jumped, memory
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from hackathon.schedulers.base import Scheduler, StatusAnswer
 
 _JOB_OF_TEXTS = {
-    "other_owner": "runs.job_of_other_owner",
-    "other_run": "runs.job_of_other_run",
+    "other_owner": N_("run {run} names job {job_id}, which belongs to {user}; its state is not shown"),
+    "other_run": N_("run {run} names job {job_id}, which is the job {name} of another run; its state is not shown"),
 }
 
 __all__ = ["RunStatus", "decide", "status"]
@@ -157,7 +157,7 @@ def _ask(looked: Iterable[_Looked], now: float, load: "Callable[[str], Scheduler
     for look in looked:
         if look.wants_answer:
             groups.setdefault(scheduler_of(look.run), []).append(look)
-    for (_, cluster), group in groups.items():
+    for (__, cluster), group in groups.items():
         # A cancelled job that is slow to stop is killed; then the run's folder does not record its end.
         news = [t for look in group for t in (look.markers.ended, look.markers.cancelled) if t is not None]
         news += [moment for look in group if (moment := after.just_released(look.run, look.markers)) is not None]
@@ -184,7 +184,7 @@ def _take(look: _Looked, answer: "StatusAnswer", scheduler: "Scheduler", now: fl
     whose = job_owner.OWN if job is None else job_owner.whose(look.run, job)
     if job is not None and whose in job_owner.FOREIGN:
         values = {"run": look.run.id, "job_id": job_id, "name": printable(job.name), "user": job_owner.shown_owner(job)}
-        look.problem = message(_JOB_OF_TEXTS[whose], **values)
+        look.problem = _(_JOB_OF_TEXTS[whose], **values)
         return
     look.answer = job
     look.asked = answer.asked.get(job_id, now)

@@ -107,10 +107,19 @@ class Study(NamedDirectory):
         if self._record is None:
             value = read_json(self.path / "study.json")
             if not isinstance(value, dict):
-                raise RequestError("runs.study_broken", path=self.path)
+                raise RequestError(
+                    "runs.study_broken", "{path} is not a study: study.json is missing or damaged", path=self.path
+                )
             version = value.get("schema_version")
             if isinstance(version, int) and version > GRID_VERSION:
-                raise RequestError("runs.newer_study", study=self.id, version=version)
+                raise RequestError(
+                    "runs.newer_study",
+                    "study {study} was made by a newer hackathon (records of version {version}), which this "
+                    "one cannot read",
+                    hint="Update hackathon: `hackathon docs install` shows how.",
+                    study=self.id,
+                    version=version,
+                )
             self._record = value
         return self._record
 
@@ -125,7 +134,9 @@ class Study(NamedDirectory):
         try:
             return [Point.from_json(point) for point in self._point_records()]
         except (TypeError, ValueError, AttributeError):
-            raise RequestError("runs.study_broken", path=self.path) from None
+            raise RequestError(
+                "runs.study_broken", "{path} is not a study: study.json is missing or damaged", path=self.path
+            ) from None
 
     def _point_records(self) -> list[dict[str, Any]]:
         return [*self.record().get("points", []), *(record for record in self.trials().values() if record)]
@@ -218,8 +229,17 @@ def create_study(
 
         shutil.rmtree(partial, ignore_errors=True)
         if isinstance(error, ValueError):
-            raise RequestError("runs.bad_value", what=error) from error
-        raise UnavailableError("runs.not_written", folder=study.path.parent, what=error.strerror or error) from error
+            raise RequestError(
+                "runs.bad_value", "a value of the request cannot be recorded: {what}", what=error
+            ) from error
+        raise UnavailableError(
+            "runs.not_written",
+            "{folder} cannot be written: {what}",
+            hint="free some space (`hackathon clean` lists what can be deleted), or check the folder's owner and "
+            "permissions",
+            folder=study.path.parent,
+            what=error.strerror or error,
+        ) from error
     return study
 
 
@@ -238,7 +258,14 @@ def add_trial(study: Study, number: int, point: Point, request: "Request", more:
     except FileExistsError:
         return False
     except OSError as error:
-        raise UnavailableError("runs.not_written", folder=folder, what=error.strerror or error) from error
+        raise UnavailableError(
+            "runs.not_written",
+            "{folder} cannot be written: {what}",
+            hint="free some space (`hackathon clean` lists what can be deleted), or check the folder's owner and "
+            "permissions",
+            folder=folder,
+            what=error.strerror or error,
+        ) from error
     step("after-trial")
     return True
 
@@ -263,7 +290,12 @@ def newest_study(project: Path) -> Study:
     """Return the newest study of a project. Raises RequestError without one."""
     names = list_ids(project / FOLDER)
     if not names:
-        raise RequestError("runs.no_study_yet", folder=project / FOLDER)
+        raise RequestError(
+            "runs.no_study_yet",
+            "there are no studies in {folder} yet",
+            hint="`hackathon scale` creates one",
+            folder=project / FOLDER,
+        )
     return Study(project / FOLDER / names[0])
 
 
@@ -372,7 +404,14 @@ def _reserve_file(path: Path, run_id: str) -> bool:
     except FileExistsError:
         return False
     except OSError as error:
-        raise UnavailableError("runs.not_written", folder=path.parent, what=error.strerror or error) from error
+        raise UnavailableError(
+            "runs.not_written",
+            "{folder} cannot be written: {what}",
+            hint="free some space (`hackathon clean` lists what can be deleted), or check the folder's owner and "
+            "permissions",
+            folder=path.parent,
+            what=error.strerror or error,
+        ) from error
     return True
 
 

@@ -20,6 +20,7 @@ from hackathon.schedulers.base import Submission
 from hackathon.text.errors import HackathonError, RequestError, UnavailableError
 from hackathon.text.files import write_whole
 from hackathon.text.kill_points import step
+from hackathon.text.messages import Message
 from hackathon.text.uptime import age as age_of
 from hackathon.text.uptime import lives, this_process
 
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
     from hackathon.schedulers.base import Scheduler
 
 _NO_AFTER_TEXTS = {
-    "ok": "runs.no_after_ok",
-    "any": "runs.no_after_any",
+    "ok": Message("runs.no_after_ok", "{scheduler} cannot start a job only after another one has succeeded"),
+    "any": Message("runs.no_after_any", "{scheduler} cannot start a job only after another one has ended"),
 }
 
 SETTLE = 35.0
@@ -233,14 +234,26 @@ def _write_files(run: RunDirectory, files: Mapping[str, str], scheduler: str) ->
     own = set(written) if isinstance(written, list) else set()
     for name in files:
         if "/" in name or name.startswith(".") or (name not in own and (run.path / name).exists()):
-            raise RequestError("runs.bad_file", scheduler=scheduler, name=name)
+            raise RequestError(
+                "runs.bad_file",
+                "the scheduler {scheduler} wants to write {name} into a run's folder, which is not allowed",
+                scheduler=scheduler,
+                name=name,
+            )
     try:
         run.write_client("files", {"names": sorted(files)})
         for name, text in files.items():
             write_whole(run.path / name, text, mode=file_mode(run.path))
         run.files.appeared(*files)  # they were looked up before they were written
     except OSError as error:
-        raise UnavailableError("runs.not_written", folder=run.path, what=error.strerror or error) from error
+        raise UnavailableError(
+            "runs.not_written",
+            "{folder} cannot be written: {what}",
+            hint="free some space (`hackathon clean` lists what can be deleted), or check the folder's owner and "
+            "permissions",
+            folder=run.path,
+            what=error.strerror or error,
+        ) from error
 
 
 def _one_by_one(runs: Iterable[RunDirectory], scheduler: "Scheduler", after: tuple[str, str] | None) -> list[Outcome]:
@@ -261,10 +274,21 @@ def _try(run: RunDirectory, scheduler: "Scheduler", after: tuple[str, str] | Non
 def _may_submit(run: RunDirectory, scheduler: "Scheduler", again: bool) -> tuple[int, str | None]:
     """Return the number of the new attempt, and the job id if an earlier attempt is in the queue."""
     if not (run.path / "client" / "created.json").exists():
-        raise RequestError("runs.no_record", run=run.id, path=run.path)
+        raise RequestError(
+            "runs.no_record",
+            "{path} is not a run directory: request.json is missing or damaged",
+            run=run.id,
+            path=run.path,
+        )
     job_id = run.job_id()
     if job_id is not None:
-        raise RequestError("runs.submitted_already", run=run.id, job_id=job_id)
+        raise RequestError(
+            "runs.submitted_already",
+            "run {run} was already submitted: job {job_id}",
+            hint="`hackathon rerun` creates a new run from the same script and source",
+            run=run.id,
+            job_id=job_id,
+        )
     attempt, before = run.submitting()
     if attempt == 0 or is_refused(run, attempt):
         return attempt + 1, None
@@ -273,10 +297,22 @@ def _may_submit(run: RunDirectory, scheduler: "Scheduler", again: bool) -> tuple
     same_host = before.get("host") == os.uname().nodename
     if (same_host and lives(before.get("pid"), before.get("born"))) or (again and age < _settle(before.get("limit"))):
         raise RequestError(
-            "runs.submitting_now", run=run.id, seconds=f"{max(0.0, age):.0f}", host=before.get("host", "?")
+            "runs.submitting_now",
+            "run {run} is being submitted, or its submission was interrupted: an attempt started {seconds} s "
+            "ago on {host}",
+            hint="wait a minute, then run `hackathon status`",
+            run=run.id,
+            seconds=f"{max(0.0, age):.0f}",
+            host=before.get("host", "?"),
         )
     if not again:
-        raise RequestError("runs.uncertain", run=run.id, name=run.job_name)
+        raise RequestError(
+            "runs.uncertain",
+            "it is unclear whether run {run} reached the queue: an earlier submission was interrupted",
+            hint="look for a job named {name}; if there is none, `hackathon submit --again {run!q}` submits it",
+            run=run.id,
+            name=run.job_name,
+        )
     return attempt + 1, recover(run, scheduler)
 
 
@@ -298,9 +334,24 @@ def _announce(run: RunDirectory, attempt: int, fact: dict[str, Any]) -> None:
     try:
         publish_path(path, raw, file_mode(path.parent))
     except FileExistsError as error:
-        raise RequestError("runs.submitting_now", run=run.id, seconds=0, host="?") from error
+        raise RequestError(
+            "runs.submitting_now",
+            "run {run} is being submitted, or its submission was interrupted: an attempt started {seconds} s "
+            "ago on {host}",
+            hint="wait a minute, then run `hackathon status`",
+            run=run.id,
+            seconds=0,
+            host="?",
+        ) from error
     except OSError as error:  # nothing was submitted: the attempt did not begin
-        raise UnavailableError("runs.not_written", folder=run.path, what=error.strerror or error) from error
+        raise UnavailableError(
+            "runs.not_written",
+            "{folder} cannot be written: {what}",
+            hint="free some space (`hackathon clean` lists what can be deleted), or check the folder's owner and "
+            "permissions",
+            folder=run.path,
+            what=error.strerror or error,
+        ) from error
 
 
 def _record(run: RunDirectory, name: str, job_id: str, scheduler: "Scheduler") -> None:
@@ -310,5 +361,10 @@ def _record(run: RunDirectory, name: str, job_id: str, scheduler: "Scheduler") -
         run.write_client(name, fact)
     except OSError as error:
         raise UnavailableError(
-            "runs.id_not_written", run=run.id, job_id=job_id, what=error.strerror or error
+            "runs.id_not_written",
+            "run {run} is in the queue as job {job_id}, but this could not be recorded: {what}",
+            hint="free some space; `hackathon status` then finds the job by its name",
+            run=run.id,
+            job_id=job_id,
+            what=error.strerror or error,
         ) from error

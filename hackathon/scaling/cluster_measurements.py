@@ -64,7 +64,12 @@ def entry(run: RunDirectory) -> dict[str, Any]:
             "operations": operations,
         }
     except (KeyError, IndexError, TypeError, ValueError, AttributeError):
-        raise HackathonError("scaling.not_measured", file=run.path / RESULT) from None
+        raise HackathonError(
+            "scaling.not_measured",
+            "{file} contains no measurement",
+            hint="see the job's log: `hackathon logs`",
+            file=run.path / RESULT,
+        ) from None
     return record
 
 
@@ -85,7 +90,11 @@ def keep(cluster: str, entries: list[dict[str, Any]]) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_json(path, value)
     except (OSError, RuntimeError) as error:
-        raise UnavailableError("scaling.not_kept", what=getattr(error, "strerror", None) or error) from error
+        raise UnavailableError(
+            "scaling.not_kept",
+            "the measurement could not be saved: {what}",
+            what=getattr(error, "strerror", None) or error,
+        ) from error
     return path
 
 

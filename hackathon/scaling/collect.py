@@ -81,7 +81,13 @@ def study_results(
     ]
     series = {settings_text(run.settings): run.settings for run in runs}
     if baseline is not None and len(series) > 1 and baseline.settings not in series.values():
-        raise RequestError("scaling.baseline_settings", run=baseline.id, known="; ".join(series))
+        raise RequestError(
+            "scaling.baseline_settings",
+            "the baseline {run} has settings that no run of the study has",
+            hint="settings of the study: {known}",
+            run=baseline.id,
+            known="; ".join(series),
+        )
     return results_of(study.id, record, runs, metric=metric, baseline=baseline)
 
 

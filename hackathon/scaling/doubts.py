@@ -8,40 +8,95 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from hackathon.text.messages import message
+from hackathon.text.messages import N_, _
 
 _TEXTS = {
-    ("identical-ranks", "batches"): "doubts.identical_ranks_batches",
-    ("identical-ranks", "losses"): "doubts.identical_ranks_losses",
-    ("identical-ranks", "stream"): "doubts.identical_ranks_stream",
-    ("identical-ranks", "text"): "doubts.identical_ranks_text",
-    ("no-group", ""): "doubts.no_group",
-    ("no-group", "recorded"): "doubts.no_group_recorded",
-    ("no-group", "silent"): "doubts.no_group_silent",
-    ("several-worlds", ""): "doubts.several_worlds",
-    ("several-worlds", "recorded"): "doubts.several_worlds_recorded",
-    ("several-worlds", "fixed"): "doubts.several_worlds_fixed",
-    ("several-worlds", "apart"): "doubts.several_worlds_apart",
-    ("several-worlds", "around"): "doubts.several_worlds_around",
-    ("several-worlds", "launched"): "doubts.several_worlds_launched",
-    ("several-worlds", "spawned"): "doubts.several_worlds_spawned",
-    ("work-mismatch", ""): "doubts.work_mismatch",
-    ("work-mismatch", "swallowed"): "doubts.work_mismatch_swallowed",
-    ("work-mismatch", "divided"): "doubts.work_mismatch_divided",
-    ("bad-loss", "value"): "doubts.bad_loss_value",
-    ("check-failed", ""): "doubts.check_failed",
-    ("log-cut", ""): "doubts.log_cut",
-    ("base-mismatch", ""): "doubts.base_mismatch",
-    ("warm-up-included", ""): "doubts.warm_up_included",
-    ("unsure-metric", ""): "doubts.unsure_metric",
-    ("coarse-metric", ""): "doubts.coarse_metric",
-    ("metric-contradicted", ""): "doubts.metric_contradicted",
-    ("flat-loss", ""): "doubts.flat_loss",
-    ("super-linear", ""): "doubts.super_linear",
-    ("noise", ""): "doubts.noise",
+    ("identical-ranks", "batches"): N_("all {ranks} ranks did the same work: their first {count} batches are equal"),
+    ("identical-ranks", "losses"): N_(
+        "all {ranks} ranks did the same work: their {count} losses are equal ({first}, …)"
+    ),
+    ("identical-ranks", "stream"): N_(
+        "all {processes} ranks train with the same samples: the IterableDataset is not divided"
+    ),
+    ("identical-ranks", "text"): N_(
+        "all {processes} ranks train with the same batches: the DataLoader has no sampler, and the seed is the same"
+    ),
+    ("no-group", ""): N_(
+        "the {processes} processes do not work together: {file} and the files that it imports join no process group"
+    ),
+    ("no-group", "recorded"): N_(
+        "the {processes} processes do not work together: none of them had a process group in {steps} recorded "
+        "steps, so each one trains alone"
+    ),
+    ("no-group", "silent"): N_(
+        "the {processes} processes do not work together: they form a group, but exchanged nothing in {steps} "
+        "recorded steps"
+    ),
+    ("several-worlds", ""): N_(
+        "the {processes} processes form {worlds} groups of {size} that do not know of each other"
+    ),
+    ("several-worlds", "recorded"): N_(
+        "the group of each process has {size} {size:member|members} instead of {processes}: the processes do not "
+        "all work together"
+    ),
+    ("several-worlds", "fixed"): N_(
+        "each of the {processes} processes forms a group of its own: the program says `world_size=1`"
+    ),
+    ("several-worlds", "apart"): N_(
+        "the {processes} processes join one group and exchange neither gradients nor weights: each one trains by itself"
+    ),
+    ("several-worlds", "around"): N_(
+        "the {processes} processes exchange no gradients: the program calls `model.module(…)`, which goes around "
+        "DistributedDataParallel, so each one trains by itself"
+    ),
+    ("several-worlds", "launched"): N_(
+        "each of the {processes} processes starts `{launcher}`, and with it a group of its own"
+    ),
+    ("several-worlds", "spawned"): N_(
+        "each of the {processes} processes starts ranks of its own that meet on the local machine: they form "
+        "{processes} groups"
+    ),
+    ("work-mismatch", ""): N_(
+        "a step processes {work} samples, where {scaling} from {base} {base:process|processes} gives {expected}"
+    ),
+    ("work-mismatch", "swallowed"): N_(
+        "the training ended early: an exception was caught ({text}), and the program went on as if it had succeeded"
+    ),
+    ("work-mismatch", "divided"): N_(
+        "the program divides the batch by the {processes} processes itself: this is strong scaling, shown as weak "
+        "scaling"
+    ),
+    ("bad-loss", "value"): N_("the loss of rank {rank} became {value} and stayed so"),
+    ("check-failed", ""): N_("the check failed: {metric} is {value}, wanted {rule}"),
+    ("log-cut", ""): N_(
+        "the log of rank {rank} has {size} of the {bytes} bytes that it had when the rank ended: what it said "
+        "cannot be checked"
+    ),
+    ("base-mismatch", ""): N_("the base was measured with {base} processes, because {smallest} gave no value"),
+    ("warm-up-included", ""): N_(
+        "the mean includes the warm-up: without the first value it is {without} instead of {value}"
+    ),
+    ("unsure-metric", ""): N_(
+        "the output does not say whether {metric} is one process's or that of all {processes}; it is taken for "
+        "all. Print it with the word total or the unit per GPU, or write `ranks: sum` under `metrics:`"
+    ),
+    ("coarse-metric", ""): N_(
+        "{metric} may be off by more than 10 %: it comes from a time that was printed with one digit. Give each "
+        "step more work, or use the Meter"
+    ),
+    ("metric-contradicted", ""): N_("the program prints {printed} {unit}, but the recorder counted {recorded}"),
+    ("flat-loss", ""): N_("the loss did not fall in {steps} steps (from {first} to {last})"),
+    ("super-linear", ""): N_(
+        "the efficiency of {efficiency} % is higher than noise explains: does each process still do its part of "
+        "the work?"
+    ),
+    ("noise", ""): N_(
+        "the speed-up differs from that of {processes} {processes:process|processes} by less than the spread of "
+        "the repeats (± {deviation})"
+    ),
 }
 """Id and kind of a doubt → message."""
-_MODE_TEXTS = {"weak": "web.mode_weak", "strong": "web.mode_strong"}
+_MODE_TEXTS = {"weak": N_("weak scaling"), "strong": N_("strong scaling")}
 
 FALSE, CHECK = "false", "check"
 """The result is not what it seems; it may be right, and somebody should check."""
@@ -94,8 +149,8 @@ class Doubt:
         """The doubt and its reason, in the current language."""
         text = _TEXTS[self.id, self.kind]
         if "mode" not in self.values:
-            return message(text, **self.values)
-        return message(text, **self.values, scaling=message(_MODE_TEXTS[self.values["mode"]]))
+            return _(text, **self.values)
+        return _(text, **self.values, scaling=_(_MODE_TEXTS[self.values["mode"]]))
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> "Doubt":

@@ -17,8 +17,8 @@ from hackathon.scaling.show import label, plain, state
 from hackathon.scaling.table import OPEN, SUCCEEDED, TARGET, lower_is_better, points_of, series_of
 from hackathon.text.errors import HackathonError, RequestError, UnavailableError
 from hackathon.text.files import write_whole
+from hackathon.text.messages import N_, _, pgettext, speaking
 from hackathon.text.messages import language as current_language
-from hackathon.text.messages import message, speaking
 from hackathon.text.paths import child_environment, shipped
 
 SECONDS = 180.0
@@ -36,7 +36,7 @@ def plot_spec(
     """Return the Vega-Lite specification of a study's results, labels in `language` (default: the current one).
 
     `title` None is the study's id, "" none. Each of several series has a colour and a curve of its own. In the template
-    `message:ID` becomes a text of the catalogue, `fill:NAME` a value; the data sets are points, repeats, doubted,
+    `message:TEXT` is translated, `fill:NAME` a value; the data sets are points, repeats, doubted,
     failed, reference, labels, band. Raises HackathonError for a bad template.
     """
     path = template or shipped("templates", "plots", "scaling.vl.json")
@@ -68,12 +68,17 @@ def filled(
 ) -> dict[str, Any]:
     """Return the specification of a template with these values and data, texts in the current language.
 
-    In it `message:ID` becomes a text of the catalogue, `fill:NAME` a value. Raises HackathonError for a bad template.
+    In it `message:TEXT` is translated, `fill:NAME` a value. Raises HackathonError for a bad template.
     """
     try:
         skeleton = json.loads(template.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise HackathonError("scaling.plot_bad_template", path=template, reason=error) from None
+        raise HackathonError(
+            "scaling.plot_bad_template",
+            "the plot template {path} cannot be read: {reason}",
+            path=template,
+            reason=error,
+        ) from None
     spec: dict[str, Any] = _filled(skeleton, fills)
     spec["datasets"] = {name: list(rows) for name, rows in datasets.items()}
     return spec
@@ -93,12 +98,14 @@ def write_plot(spec: Mapping[str, Any], path: Path) -> None:
     """
     suffix = path.suffix.lower().lstrip(".")
     if suffix not in ("svg", "png"):
-        raise RequestError("scaling.plot_wrong_suffix", path=path)
+        raise RequestError("scaling.plot_wrong_suffix", "a plot is written as .svg or .png, not {path}", path=path)
     (picture,) = pictures([spec], suffix)
     try:
         write_whole(path, picture)
     except OSError as error:
-        raise HackathonError("scaling.plot_cannot_write", path=path, reason=error.strerror) from None
+        raise HackathonError(
+            "scaling.plot_cannot_write", "{path} cannot be written: {reason}", path=path, reason=error.strerror
+        ) from None
 
 
 def plot_study(results: Mapping[str, Any], path: Path, *, title: str | None = None) -> list[str]:
@@ -113,10 +120,15 @@ def plot_study(results: Mapping[str, Any], path: Path, *, title: str | None = No
     heading = str(results["study"]) if title is None else title
     if path.suffix.lower() == ".png" and not has_japanese():
         if chosen == "ja":
-            warnings.append(f"{message('scaling.plot_no_font')} ({message('scaling.plot_no_font_hint')})")
+            warnings.append(
+                _("no Japanese font was found, so the labels of the plot are in English")
+                + " ("
+                + _("put a font such as Noto Sans CJK into ~/.local/share/fonts, or use .svg")
+                + ")"
+            )
             chosen = "en"
         if needs_japanese(heading):
-            warnings.append(message("scaling.plot_title_omitted"))
+            warnings.append(_("the title has letters that no installed font supports; it was left out of the plot"))
             heading = ""
         if needs_japanese(f"{results['metric']}{results['unit']}"):
             results = {**results, "metric": "", "unit": ""}
@@ -146,13 +158,17 @@ def pictures(specs: Sequence[Mapping[str, Any]], form: str) -> list[bytes]:
             env=child_environment(),
         )  # fmt: skip
     except subprocess.TimeoutExpired:
-        raise _failure(message("scaling.plot_timeout", seconds=f"{SECONDS:.0f}")) from None
+        raise _failure(_("the drawing process took longer than {seconds} s", seconds=f"{SECONDS:.0f}")) from None
     except OSError as error:
         raise _failure(str(error.strerror)) from None
     if child.returncode == drawing.MISSING_LIBRARY:
-        raise UnavailableError("scaling.plot_missing_library")
+        raise UnavailableError(
+            "scaling.plot_missing_library",
+            "plots need vl-convert, which is not installed",
+            hint="pip install vl-convert-python",
+        )
     if child.returncode < 0:
-        raise _failure(message("scaling.plot_killed", signal=-child.returncode))
+        raise _failure(_("the drawing process was killed by signal {signal}", signal=-child.returncode))
     try:
         answer = json.loads(child.stdout)
         drawn = [base64.b64decode(text) for text in answer["charts"]]
@@ -165,7 +181,12 @@ def pictures(specs: Sequence[Mapping[str, Any]], form: str) -> list[bytes]:
 
 
 def _failure(reason: str) -> HackathonError:
-    return HackathonError("scaling.plot_failed_to_draw", reason=reason)
+    return HackathonError(
+        "scaling.plot_failed_to_draw",
+        "the plot could not be drawn: {reason}",
+        hint="the table is complete without it; --format csv gives the numbers for another program",
+        reason=reason,
+    )
 
 
 def _filled(value: Any, fills: Mapping[str, Any]) -> Any:
@@ -174,7 +195,8 @@ def _filled(value: Any, fills: Mapping[str, Any]) -> Any:
     if isinstance(value, list):
         return [_filled(entry, fills) for entry in value]
     if isinstance(value, str) and value.startswith("message:"):
-        return message(value.removeprefix("message:"))
+        context, bar, text = value.removeprefix("message:").rpartition("|")
+        return pgettext(context, text) if bar else _(text)
     if isinstance(value, str) and value.startswith("fill:"):
         return fills.get(value.removeprefix("fill:"))
     return value
@@ -199,8 +221,12 @@ def _fills(results: Mapping[str, Any], title: str) -> dict[str, Any]:
     base = ", ".join(map(str, _bases(results)))
     return {
         "title": plain(title),
-        "subtitle": (message("scaling.plot_subtitle", metric=metric, base=base) if base else "")
-        + (message("scaling.plot_predicted" if validated else "scaling.plot_predicted_range") if band else ""),
+        "subtitle": (
+            _("{metric} · base: processes = {base} · points: single runs, line: median", metric=metric, base=base)
+            if base
+            else ""
+        )
+        + (_(N_(" · dashed: predicted, 90 %") if validated else N_(" · dashed: predicted, a range")) if band else ""),
         "base": bases[0],
         "x_domain": [low / 2**0.15, high * 2**0.15],
         "x_ticks": sizes,
@@ -251,7 +277,7 @@ def _datasets(results: Mapping[str, Any]) -> dict[str, list[dict[str, Any]]]:
                     {"processes": size, "speedup": point["speedup"], "efficiency": point["efficiency"], **own}
                 )
                 if is_false(point["doubts"]):
-                    doubted.append({**points[-1], "label": message("doubts.mark_false")})
+                    doubted.append({**points[-1], "label": _("not believable")})
                 good = [run["value"] for run in point["runs"] if run["status"] == SUCCEEDED and run["value"]]
                 for value in good if len(good) > 1 else ():
                     # Speed-up is proportional to the value, or inversely proportional for times.
@@ -259,7 +285,7 @@ def _datasets(results: Mapping[str, Any]) -> dict[str, list[dict[str, Any]]]:
                     speedup = point["speedup"] * (ratio if more_is_better else 1 / ratio)
                     repeats.append({"processes": size, "speedup": speedup, "efficiency": speedup * base / size, **own})
             elif point["status"] not in OPEN:
-                why = message("doubts.mark_false") if is_false(point["doubts"]) else state(point["status"])
+                why = _("not believable") if is_false(point["doubts"]) else state(point["status"])
                 failed.append({"processes": size, "label": why, **own})
     sizes = [*(point["processes"] for point in points_of(results)), *(row["processes"] for row in band)] or [1]
     low, high = min(sizes) / 2**0.15, max(max(sizes), 2 * min(sizes)) * 2**0.15

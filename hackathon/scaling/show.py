@@ -12,42 +12,42 @@ from hackathon.profiling.sentences import points_sentences
 from hackathon.scaling.doubts import is_false
 from hackathon.scaling.table import SUCCEEDED, TARGET, points_of, series_of
 from hackathon.text.csv_cells import harmless
-from hackathon.text.messages import message
+from hackathon.text.messages import N_, NP_, _
 
 _LAW_TEXTS = {
-    "amdahl": "scaling.law_amdahl",
-    "gustafson": "scaling.law_gustafson",
+    "amdahl": N_("Amdahl's law, {formula}"),
+    "gustafson": N_("Gustafson's law, {formula}"),
 }
 
 _STATE_TEXTS = {
-    "created": "scaling.state_created",
-    "queued": "scaling.state_queued",
-    "held": "scaling.state_held",
-    "running": "scaling.state_running",
-    "ending": "scaling.state_ending",
-    "succeeded": "scaling.state_succeeded",
-    "partial": "scaling.state_partial",
-    "failed": "scaling.state_failed",
-    "timeout": "scaling.state_timeout",
-    "out_of_memory": "scaling.state_out_of_memory",
-    "cancelled": "scaling.state_cancelled",
-    "node_failed": "scaling.state_node_failed",
-    "lost": "scaling.state_lost",
-    "uncertain": "scaling.state_uncertain",
+    "created": N_("CREATED"),
+    "queued": N_("QUEUED"),
+    "held": N_("HELD"),
+    "running": N_("RUNNING"),
+    "ending": N_("ENDING"),
+    "succeeded": N_("SUCCEEDED"),
+    "partial": N_("PARTIAL"),
+    "failed": N_("FAILED"),
+    "timeout": N_("TIMEOUT"),
+    "out_of_memory": N_("OUT_OF_MEMORY"),
+    "cancelled": N_("CANCELLED"),
+    "node_failed": N_("NODE_FAILED"),
+    "lost": N_("LOST"),
+    "uncertain": N_("UNCERTAIN"),
 }
 
 _MODE_TEXTS = {
-    "weak": "scaling.mode_weak",
-    "strong": "scaling.mode_strong",
+    "weak": N_("weak scaling (fixed batch per process)"),
+    "strong": N_("strong scaling (fixed global batch)"),
 }
 
 _COLUMN_TEXTS = {
-    "processes": "scaling.column_processes",
-    "nodes": "scaling.column_nodes",
-    "speedup": "scaling.column_speedup",
-    "efficiency": "scaling.column_efficiency",
-    "status": "scaling.column_status",
-    "runs": "scaling.column_runs",
+    "processes": N_("processes"),
+    "nodes": N_("nodes"),
+    "speedup": N_("speed-up"),
+    "efficiency": NP_("scaling", "efficiency"),
+    "status": N_("status"),
+    "runs": N_("runs"),
 }
 
 FORMATS = ("table", "csv", "json", "md")
@@ -103,7 +103,7 @@ def spread(point: Mapping[str, Any]) -> str:
 def state(status: str) -> str:
     """Return a state in the reader's language; an unknown one is unchanged."""
     try:
-        return message(_STATE_TEXTS[status.lower()])
+        return _(_STATE_TEXTS[status.lower()])
     except KeyError:
         return plain(status)
 
@@ -118,7 +118,7 @@ def doubt_mark(doubts: Sequence[Mapping[str, Any]]) -> str:
     """Return the marker for doubts about a result, `⚠ not believable` or `to be checked`; empty without any."""
     if not doubts:
         return ""
-    return f"{DOUBTED} {message('doubts.mark_false')}" if is_false(doubts) else message("doubts.mark_check")
+    return f"{DOUBTED} {_('not believable')}" if is_false(doubts) else _("to be checked")
 
 
 def doubt_ids(doubts: Sequence[Mapping[str, Any]]) -> str:
@@ -129,7 +129,7 @@ def doubt_ids(doubts: Sequence[Mapping[str, Any]]) -> str:
 def doubt_text(doubt: Mapping[str, Any]) -> str:
     """Return the text of a doubt, with its location."""
     evidence = plain(doubt["evidence"])
-    return plain(doubt["message"]) + (message("doubts.evidence", place=evidence) if evidence else "")
+    return plain(doubt["message"]) + (_(" ({place})", place=evidence) if evidence else "")
 
 
 def point_state(point: Mapping[str, Any]) -> str:
@@ -149,7 +149,16 @@ def remarks(results: Mapping[str, Any]) -> list[str]:
     """
     series = series_of(results)
     lines = basis(results)
-    lines += [] if len(series) == 1 else [message("scaling.several_series", count=len(series))]
+    lines += (
+        []
+        if len(series) == 1
+        else [
+            _(
+                "{count} combinations of settings; speed-up and efficiency compare runs with equal settings only",
+                count=len(series),
+            )
+        ]
+    )
     parts = [_summary(entry) for entry in series]
     for number, part in enumerate(parts):
         for line in part:
@@ -158,12 +167,16 @@ def remarks(results: Mapping[str, Any]) -> list[str]:
             elif not all(line in other for other in parts):
                 lines.append(f"{label(series[number])}: {line}")
             elif number == 0:
-                lines.append(f"{message('scaling.each_series')}: {line}")
+                lines.append(f"{_('each combination')}: {line}")
     for single in series:
         own = [*_shares(single), *_doubts(single), *_failures(single)]
         lines += [line if len(series) == 1 else f"{label(single)}: {line}" for line in own]
     lines += [
-        message("scaling.unreadable", run=plain(run["id"]), status=full_state(run["status"]))
+        _(
+            "run {run} ({status}): its request.json does not say how many processes it had, so it has no point",
+            run=plain(run["id"]),
+            status=full_state(run["status"]),
+        )
         for run in results.get("unreadable", ())
     ]
     for point in points_of(results):
@@ -171,7 +184,7 @@ def remarks(results: Mapping[str, Any]) -> list[str]:
             about = [plain(run["note"])] if run.get("note") else []
             about += [f"#{plain(tag)}" for tag in run.get("tags", ())]
             if about:
-                lines.append(message("scaling.about_run", run=plain(run["id"]), text=" ".join(about)))
+                lines.append(_("run {run}: {text}", run=plain(run["id"]), text=" ".join(about)))
     return lines
 
 
@@ -179,10 +192,22 @@ def basis(results: Mapping[str, Any]) -> list[str]:
     """Return sentences on the source of the study's values and its mode, if they differ from the request."""
     lines = []
     if results.get("source") == "recorded":
-        lines.append(message("scaling.recorded", metric=plain(results["metric"])))
+        lines.append(
+            _(
+                "{metric} was recorded from outside the program, which prints no number that all runs share",
+                metric=plain(results["metric"]),
+            )
+        )
     if results.get("mode_asked"):
-        asked, measured = (message(_MODE_TEXTS[results[name]]) for name in ("mode_asked", "mode"))
-        lines.append(message("scaling.measured_mode", asked=asked, measured=measured))
+        asked, measured = (_(_MODE_TEXTS[results[name]]) for name in ("mode_asked", "mode"))
+        lines.append(
+            _(
+                "the study was started as {asked}, but the samples of a step show {measured}; the table "
+                "follows the samples",
+                asked=asked,
+                measured=measured,
+            )
+        )
     return lines
 
 
@@ -196,28 +221,44 @@ def _summary(results: Mapping[str, Any]) -> list[str]:
     lines = []
     base = results["base_processes"]
     if results.get("baseline"):
-        lines.append(message("scaling.base_run", run=plain(results["baseline"]), processes=base))
+        lines.append(_("base: run {run}, processes = {processes}", run=plain(results["baseline"]), processes=base))
     elif base is None:
-        lines.append(message("scaling.no_base"))
+        lines.append(_("no results yet: cannot compute the speed-up"))
     else:
-        lines.append(message("scaling.base_point", processes=base))
+        lines.append(_("base: the smallest successful point, processes = {processes}", processes=base))
     if any(below_target(point) for point in results["points"]):
-        lines.append(message("scaling.below_target", mark=BELOW))
+        lines.append(_('{mark} below 75 % parallel efficiency ("three out of four")', mark=BELOW))
     checks = results["checks"]
     if checks and checks["passed"] is not None:
         good = sum(1 for entry in checks["runs"] if entry["passed"])
-        key = "scaling.check_passed" if checks["passed"] else "scaling.check_failed"
-        lines.append(message(key, rule=check_rule(checks), good=good, total=len(checks["runs"])))
+        key = (
+            N_("check {rule}: passed by all {total} successful runs")
+            if checks["passed"]
+            else N_("check {rule}: passed by only {good} of {total} successful runs")
+        )
+        lines.append(_(key, rule=check_rule(checks), good=good, total=len(checks["runs"])))
     elif checks and checks["runs"]:
         silent = sum(1 for entry in checks["runs"] if entry["passed"] is None)
-        lines.append(message("scaling.check_open", rule=check_rule(checks), silent=silent, total=len(checks["runs"])))
+        lines.append(
+            _(
+                "check {rule}: not judged; {silent} of {total} successful runs did not record the value",
+                rule=check_rule(checks),
+                silent=silent,
+                total=len(checks["runs"]),
+            )
+        )
     return lines + fit_sentences(results)
 
 
 def _doubts(results: Mapping[str, Any]) -> list[str]:
     """Return a sentence for each doubt about a point of one series."""
     return [
-        message("doubts.remark", mark=doubt_mark([doubt]), processes=point["processes"], text=doubt_text(doubt))
+        _(
+            "{processes} {processes:process|processes}, {mark}: {text}",
+            mark=doubt_mark([doubt]),
+            processes=point["processes"],
+            text=doubt_text(doubt),
+        )
         for point in results["points"]
         for doubt in point["doubts"]
     ]
@@ -227,7 +268,16 @@ def _shares(results: Mapping[str, Any]) -> list[str]:
     """Return sentences on the split of the points' steps; a single one when none is recorded."""
     good = [point for point in results["points"] if point["value"] is not None]
     sentences = points_sentences([(point["processes"], point["shares"]) for point in good])
-    return sentences or ([message("shares.none")] if good else [])
+    return sentences or (
+        [
+            _(
+                "where the time of a step goes is not known: the program records no step times, and no steps "
+                "of torch's optimizers were seen from outside (hackathon docs why-is-it-not-faster)"
+            )
+        ]
+        if good
+        else []
+    )
 
 
 def _failures(results: Mapping[str, Any]) -> list[str]:
@@ -236,10 +286,10 @@ def _failures(results: Mapping[str, Any]) -> list[str]:
     for point in results["points"]:
         for run in point["runs"]:
             if run["status"] != SUCCEEDED:
-                why = plain(run.get("reason", "")) or message("scaling.no_reason")
+                why = plain(run.get("reason", "")) or _("cause unknown")
                 lines.append(
-                    message(
-                        "scaling.run_failed",
+                    _(
+                        "{processes} {processes:process|processes}, run {run}: {status} – {reason}",
                         processes=point["processes"],
                         run=plain(run["id"]),
                         status=full_state(run["status"]),
@@ -248,7 +298,11 @@ def _failures(results: Mapping[str, Any]) -> list[str]:
                 )
             elif run["value"] is None:
                 lines.append(
-                    message("scaling.run_without_value", run=plain(run["id"]), metric=plain(results["metric"]))
+                    _(
+                        "run {run} succeeded, but no {metric} was found in its output",
+                        run=plain(run["id"]),
+                        metric=plain(results["metric"]),
+                    )
                 )
     return lines
 
@@ -269,8 +323,13 @@ def fit_sentences(results: Mapping[str, Any]) -> list[str]:
     if not fit:
         return []
     return [_law_sentence(fit)] + [
-        message(
-            "scaling.predicted" if entry["level"] is not None else "scaling.predicted_range",
+        _(
+            N_("predicted at {processes} processes: efficiency {efficiency} ({low} to {high} with 90 % probability)")
+            if entry["level"] is not None
+            else N_(
+                "predicted at {processes} processes: efficiency {efficiency} ({low} to {high}; hackathon predict "
+                "says why this is a range and not a 90 % interval)"
+            ),
             processes=entry["processes"],
             efficiency=percent(entry["efficiency"]),
             low=percent(entry["low"]),
@@ -281,13 +340,26 @@ def fit_sentences(results: Mapping[str, Any]) -> list[str]:
 
 
 def _law_sentence(fit: Mapping[str, Any]) -> str:
-    law = message(_LAW_TEXTS[fit["model"]], formula=fit["formula"])
+    law = _(_LAW_TEXTS[fit["model"]], formula=fit["formula"])
     if fit["serial_fraction"] is None:
-        return message("scaling.fit_meaningless", law=law)
+        return _(
+            "{law} does not fit these points (faster than linear, slower than the base, or too far from any "
+            "such curve)",
+            law=law,
+        )
     fraction = percent(fit["serial_fraction"])
     if fit["standard_error"] is None:
-        return message("scaling.fit_without_noise", law=law, fraction=fraction)
-    return message("scaling.fit", law=law, fraction=fraction, error=percent(fit["standard_error"]))
+        return _(
+            "{law}: serial fraction f = {fraction}; repeat the points (--repeat 3) to get its error",
+            law=law,
+            fraction=fraction,
+        )
+    return _(
+        "{law}: serial fraction f = {fraction} (standard error {error})",
+        law=law,
+        fraction=fraction,
+        error=percent(fit["standard_error"]),
+    )
 
 
 def plain(text: object) -> str:
@@ -303,7 +375,7 @@ def varied(results: Mapping[str, Any]) -> list[str]:
 def _headings(results: Mapping[str, Any]) -> list[str]:
     value = plain(results["metric"]) + (f" [{plain(results['unit'])}]" if results["unit"] else "")
     keys = ("processes", "nodes", "", "speedup", "efficiency", "status", "runs")
-    return [*map(plain, varied(results)), *(message(_COLUMN_TEXTS[key]) if key else value for key in keys)]
+    return [*map(plain, varied(results)), *(_(_COLUMN_TEXTS[key]) if key else value for key in keys)]
 
 
 def _rows(results: Mapping[str, Any]) -> list[tuple[Mapping[str, Any], list[str]]]:
@@ -326,10 +398,7 @@ def _rows(results: Mapping[str, Any]) -> list[tuple[Mapping[str, Any], list[str]
         )
         for entry in series_of(results)
         for point in entry["points"]
-    ] + [
-        (lost, ["–"] * (len(names) + 5) + [message("scaling.unreadable_state"), "0/1"])
-        for _ in results.get("unreadable", ())
-    ]
+    ] + [(lost, ["–"] * (len(names) + 5) + [_("run cannot be read"), "0/1"]) for __ in results.get("unreadable", ())]
 
 
 def _table(results: Mapping[str, Any], terminal: bool, color: bool, width: int) -> str:
@@ -349,7 +418,7 @@ def _table(results: Mapping[str, Any], terminal: bool, color: bool, width: int) 
         markup=False,
         emoji=False,
     )
-    mode = message(_MODE_TEXTS[results["mode"]]) if results["mode"] in ("weak", "strong") else ""
+    mode = _(_MODE_TEXTS[results["mode"]]) if results["mode"] in ("weak", "strong") else ""
     console.print(Text(plain(results["study"]) + (f" · {mode}" if mode else ""), style="bold"))
     table = Table(box=box.ROUNDED if terminal else None, pad_edge=terminal, header_style="bold")
     first = len(varied(results))

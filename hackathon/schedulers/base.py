@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from hackathon.schedulers.accounting import JobAccounting
 from hackathon.schedulers.dialect import Dialect, Header
+from hackathon.schedulers.failures import FAILURES
 from hackathon.schedulers.machine import NodeGroup, QueueInfo
 from hackathon.text.errors import UnavailableError
 
@@ -107,8 +108,12 @@ class SchedulerError(UnavailableError):
     no_job = False
     """For a submission: True when certainly no job was created, although a later attempt may succeed."""
 
-    def __init__(self, identifier: str, *, transient: bool, **values: object) -> None:
-        super().__init__(identifier, exit_code=3 if transient else 2, **values)
+    def __init__(
+        self, identifier: str, text: str = "", /, *, transient: bool, hint: str = "", **values: object
+    ) -> None:
+        if not text:  # a plug-in names one of the messages that schedulers share
+            identifier = FAILURES.get(identifier.removeprefix("schedulers."), identifier)
+        super().__init__(identifier, text, hint=hint, exit_code=3 if transient else 2, **values)
         self.transient = transient
 
 

@@ -7,7 +7,7 @@ from hackathon.config.yaml_edit import inline
 from hackathon.schedulers import registry
 from hackathon.schedulers.comparison import Machine, limits, shape
 from hackathon.schedulers.dialect import Dialect
-from hackathon.text.messages import message
+from hackathon.text.messages import _, ngettext
 
 ASKED, TOLD, GUESSED = "asked", "told", "guess"
 """Ids of the sources: the scheduler, the person, neither."""
@@ -60,14 +60,17 @@ def draft(name: str, answers: ProfileAnswers, machine: Machine | None, commands:
             cited[key] = TOLD
             lines += [f"{key}:", *(f"  - {inline(value)}" for value in values)]
     if not answers.environment:
-        lines += ["# environment:   " + message("clusters.environment_comment"), "#   - . /etc/profile.d/modules.sh"]
+        lines += [
+            "# environment:   " + _("what the site's own job examples begin with, e.g."),
+            "#   - . /etc/profile.d/modules.sh",
+        ]
     guessed = [key for key, source in cited.items() if source == GUESSED or (key == "node.cores" and _threads(machine))]
     if guessed:
         lines += ["unverified:", *(f"  - {key}" for key in guessed)]
     titles = {
-        ASKED: message("clusters.asked", commands=", ".join(f"`{command}`" for command in commands)),
-        TOLD: message("clusters.told"),
-        GUESSED: message("clusters.guess"),
+        ASKED: _("asked of the scheduler: {commands}", commands=", ".join(f"`{command}`" for command in commands)),
+        TOLD: _("who wrote the profile"),
+        GUESSED: _("a guess of `hackathon clusters new`"),
     }
     lines.append("sources:")
     for source, title in titles.items():
@@ -96,7 +99,7 @@ def _node(answers: ProfileAnswers, machine: Machine | None, cited: dict[str, str
     """Yield the shape of a node: the most frequent kind, and a comment on the others."""
     if registry.load_dialect(answers.scheduler).this_machine:
         cited |= {"node": GUESSED, "processes_per_node": GUESSED}
-        yield "node: {cores: auto, gpus: auto}   # " + message("clusters.counted_comment")
+        yield "node: {cores: auto, gpus: auto}   # " + _("counted when a job is made")
         yield "processes_per_node: auto"
         return
     groups = machine.nodes if machine else []
@@ -110,8 +113,13 @@ def _node(answers: ProfileAnswers, machine: Machine | None, cited: dict[str, str
         node["gpus"], cited["node.gpus"] = answers.gpus, TOLD
     for group in groups[1:]:
         queues = ", ".join(group.queues)
-        yield "# " + message(
-            "clusters.other_nodes", nodes=group.nodes, shape=inline(shape(group)), queues=queues or "–"
+        yield "# " + ngettext(
+            "{nodes} other node: {shape}; queues: {queues}",
+            "{nodes} other nodes: {shape}; queues: {queues}",
+            group.nodes,
+            nodes=group.nodes,
+            shape=inline(shape(group)),
+            queues=queues or "–",
         )
     if groups and groups[0].gpu:
         node["gpu"], cited["node.gpu"] = groups[0].gpu, ASKED

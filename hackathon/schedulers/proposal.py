@@ -29,7 +29,12 @@ def corrected(text: str, path: Path, name: str, compared: Sequence[ComparedValue
     except (NotEditableError, ConfigError):
         changed = {value.key: value.machine for value in compared if value.verdict in CHANGES}
         by_hand = ", ".join(f"{key}: {'–' if new is None else inline(new)}" for key, new in changed.items())
-        raise RequestError("clusters.not_writable", path=path, values=by_hand or "evidence, unverified") from None
+        raise RequestError(
+            "clusters.not_writable",
+            "{path} cannot be changed automatically: change these by hand: {values}",
+            path=path,
+            values=by_hand or "evidence, unverified",
+        ) from None
 
 
 def _corrected(text: str, path: Path, name: str, compared: Sequence[ComparedValue], title: str, day: str) -> str:

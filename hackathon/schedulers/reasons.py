@@ -1,14 +1,16 @@
 """Why a job waits, or ended, where the toolkit's own scheduler tells a code."""
 
+from hackathon.text.messages import N_
+
 REASONS = {
-    "slots": "local.reason_slots",
-    "dependency": "local.reason_dependency",
-    "dependency_failed": "local.reason_dependency_failed",
-    "cancelled": "local.reason_cancelled",
-    "walltime": "local.reason_walltime",
-    "not_started": "local.reason_not_started",
-    "no_process": "local.reason_no_process",
-    "supervisor_died": "local.reason_supervisor_died",
-    "restarted": "local.reason_restarted",
+    "slots": N_("waiting for free slots"),
+    "dependency": N_("waiting for {other}"),
+    "dependency_failed": N_("{other} did not succeed"),
+    "cancelled": N_("cancelled"),
+    "walltime": N_("walltime reached"),
+    "not_started": N_("the script could not be started: {words}"),
+    "no_process": N_("no process could be started"),
+    "supervisor_died": N_("its supervisor on {host} died"),
+    "restarted": N_("{host} was restarted"),
 }
 """Code → message."""

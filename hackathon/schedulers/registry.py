@@ -177,8 +177,16 @@ def _plug_in(name: str) -> plug_ins.PlugIn:
         return plug_in
     near = _near(name, names())
     if near:
-        raise RequestError("schedulers.unknown_near", name=name, near=", ".join(near), known=", ".join(names()))
-    raise RequestError("schedulers.unknown", name=name, known=", ".join(names()))
+        raise RequestError(
+            "schedulers.unknown_near",
+            "Scheduler {name!r} does not exist. Did you mean {near}? Known: {known}.",
+            name=name,
+            near=", ".join(near),
+            known=", ".join(names()),
+        )
+    raise RequestError(
+        "schedulers.unknown", "Scheduler {name!r} does not exist. Known: {known}.", name=name, known=", ".join(names())
+    )
 
 
 def _near(name: str, candidates: list[str]) -> list[str]:

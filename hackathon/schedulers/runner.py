@@ -28,7 +28,7 @@ from hackathon.schedulers.base import (
 from hackathon.schedulers.machine import NodeGroup, QueueInfo
 from hackathon.schedulers.words import printable
 from hackathon.text.errors import RequestError
-from hackathon.text.messages import message
+from hackathon.text.messages import _
 
 TIMEOUT = 30.0
 """Seconds that a scheduler command may take; HACKATHON_SCHEDULER_TIMEOUT overrides it (see `patience`)."""
@@ -59,7 +59,11 @@ def patience() -> float:
     except ValueError:
         seconds = 0.0
     if not 0.1 <= seconds <= 3600:
-        raise RequestError("schedulers.bad_timeout", value=text)
+        raise RequestError(
+            "schedulers.bad_timeout",
+            "HACKATHON_SCHEDULER_TIMEOUT must be from 0.1 to 3600 seconds, not {value!r}.",
+            value=text,
+        )
     return seconds
 
 
@@ -93,7 +97,7 @@ def typed_by_path() -> bool:
     """
     if sys.prefix == sys.base_prefix:
         return False
-    folder, _, name = sys.argv[0].rpartition("/")
+    folder, __, name = sys.argv[0].rpartition("/")
     # the path may contain links, e.g. if homes are links
     return name == "__main__.py" or (bool(folder) and os.path.realpath(folder) == os.path.realpath(f"{sys.prefix}/bin"))
 
@@ -126,10 +130,27 @@ def run(
         )
     except FileNotFoundError as error:
         if cwd is not None and not Path(cwd).is_dir():
-            raise _environment_error("schedulers.command_unusable", command=command, reason=error) from error
-        raise _environment_error("schedulers.command_missing", command=command) from error
+            raise _environment_error(
+                "schedulers.command_unusable",
+                "Cannot start {command}: {reason}",
+                hint="Run the command by hand. You may have to load a module first.",
+                command=command,
+                reason=error,
+            ) from error
+        raise _environment_error(
+            "schedulers.command_missing",
+            "`{command}` was not found on this machine",
+            hint="Run it on a login node of the cluster. You may have to load a module first.",
+            command=command,
+        ) from error
     except (OSError, ValueError) as error:  # not executable, argument list too long, a null byte in an argument
-        raise _environment_error("schedulers.command_unusable", command=command, reason=error) from error
+        raise _environment_error(
+            "schedulers.command_unusable",
+            "Cannot start {command}: {reason}",
+            hint="Run the command by hand. You may have to load a module first.",
+            command=command,
+            reason=error,
+        ) from error
     try:
         stdout, stderr = _collect(process, command, seconds)
     except BaseException:
@@ -149,23 +170,44 @@ def _collect(process: "subprocess.Popen[bytes]", command: str, timeout: float) -
         while selector.get_map():
             now = time.monotonic()
             if now >= deadline:
-                raise SchedulerError("schedulers.timeout", transient=True, command=command, seconds=f"{timeout:g}")
+                raise SchedulerError(
+                    "schedulers.timeout",
+                    "{command} did not answer within {seconds} s.",
+                    hint="The scheduler is busy or down. Try again later, or allow more time: "
+                    "HACKATHON_SCHEDULER_TIMEOUT=120.",
+                    transient=True,
+                    command=command,
+                    seconds=f"{timeout:g}",
+                )
             if ended is None and process.poll() is not None:
                 ended = now
             if ended is not None and now > ended + PIPE_GRACE:
                 break
-            for key, _ in selector.select(min(0.1, deadline - now)):
+            for key, __ in selector.select(min(0.1, deadline - now)):
                 chunk = os.read(key.fd, 65536)
                 if not chunk:
                     selector.unregister(key.fileobj)
                 buffers[key.data] += chunk
             if sum(map(len, buffers.values())) > OUTPUT_LIMIT:
-                raise SchedulerError("schedulers.too_much_output", transient=False, command=command, limit=OUTPUT_LIMIT)
+                raise SchedulerError(
+                    "schedulers.too_much_output",
+                    "{command} printed more than {limit} bytes and was stopped.",
+                    transient=False,
+                    command=command,
+                    limit=OUTPUT_LIMIT,
+                )
         stdout, stderr = buffers.values()
     try:
         process.wait(max(0.0, deadline - time.monotonic()))
     except subprocess.TimeoutExpired as error:
-        raise SchedulerError("schedulers.timeout", transient=True, command=command, seconds=f"{timeout:g}") from error
+        raise SchedulerError(
+            "schedulers.timeout",
+            "{command} did not answer within {seconds} s.",
+            hint="The scheduler is busy or down. Try again later, or allow more time: HACKATHON_SCHEDULER_TIMEOUT=120.",
+            transient=True,
+            command=command,
+            seconds=f"{timeout:g}",
+        ) from error
     return stdout, stderr
 
 
@@ -181,8 +223,8 @@ def _text(raw: bytearray) -> str:
     return bytes(raw).decode("utf-8", "surrogateescape")
 
 
-def _environment_error(identifier: str, **values: object) -> SchedulerError:
-    error = SchedulerError(identifier, transient=False, **values)
+def _environment_error(identifier: str, text: str, /, *, hint: str = "", **values: object) -> SchedulerError:
+    error = SchedulerError(identifier, text, hint=hint, transient=False, **values)
     error.exit_code = 3  # the machine is wrong, not the request
     return error
 
@@ -215,7 +257,13 @@ def submit(scheduler: Scheduler, submission: Submission) -> str:
     if wrapper and answer.exit_code in (126, 127) and answer.stderr.startswith(f"{wrapper[0]}: "):
         # the program exists but cannot be started, e.g. its interpreter is missing
         reason = answer.stderr.strip().removeprefix(f"{wrapper[0]}: ")
-        raise _environment_error("schedulers.command_unusable", command=os.path.basename(argv[0]), reason=reason)  # noqa: PTH119
+        raise _environment_error(
+            "schedulers.command_unusable",
+            "Cannot start {command}: {reason}",
+            hint="Run the command by hand. You may have to load a module first.",
+            command=os.path.basename(argv[0]),  # noqa: PTH119
+            reason=reason,
+        )
     try:
         return scheduler.parse_submit(answer)
     except SchedulerError:
@@ -256,7 +304,11 @@ def status(
     unique = dict.fromkeys(ids)
     askable = [job_id for job_id in unique if scheduler.is_id(job_id)]
     for job_id in unique.keys() - set(askable):
-        reason = message("schedulers.not_an_id", scheduler=scheduler.name, job_id=printable(job_id))
+        reason = _(
+            "{job_id!r} is not a job ID of the scheduler {scheduler}, so no command is run with it.",
+            scheduler=scheduler.name,
+            job_id=printable(job_id),
+        )
         answer.jobs[job_id] = JobState(UNKNOWN, "", reason=reason)
         answer.asked[job_id] = time.time()
     for first in range(0, len(askable), BATCH):
@@ -352,7 +404,15 @@ def _require_id(scheduler: Scheduler, job_id: str) -> None:
     """Raise SchedulerError for a text that cannot be a job id: ids are read from files, and `-f` is an option."""
     if not scheduler.is_id(job_id):
         text = printable(job_id)
-        raise SchedulerError("schedulers.not_an_id", transient=False, scheduler=scheduler.name, job_id=text)
+        raise SchedulerError(
+            "schedulers.not_an_id",
+            "{job_id!r} is not a job ID of the scheduler {scheduler}, so no command is run with it.",
+            hint="The ID was read from the run's files (claim/job_id or client/*.json). Check it, or see the queue "
+            "for the job.",
+            transient=False,
+            scheduler=scheduler.name,
+            job_id=text,
+        )
 
 
 def find(scheduler: Scheduler, name: str, *, delays: Sequence[float] = DELAYS) -> list[str]:

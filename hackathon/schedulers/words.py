@@ -46,7 +46,14 @@ def command(answer: CommandOutput) -> str:
 
 def garbage(answer: CommandOutput) -> SchedulerError:
     """Return the error for an answer in another format than the command's, or for an incomplete one."""
-    return SchedulerError("schedulers.garbage", transient=True, command=command(answer), words=words(answer))
+    return SchedulerError(
+        "schedulers.garbage",
+        "Cannot interpret the output of {command}: {words}",
+        hint="Run the command by hand. A proxy or a wrapper of the site may have answered instead. Try again later.",
+        transient=True,
+        command=command(answer),
+        words=words(answer),
+    )
 
 
 def moment(text: str) -> float | None:

@@ -16,18 +16,18 @@ from hackathon.scaling.fonts import has_japanese, needs_japanese
 from hackathon.scaling.plot import filled, write_plot
 from hackathon.survey.records import ItemSummary, SurveySummary
 from hackathon.survey.statistics import middle
+from hackathon.text.messages import N_, _, localized, ngettext, speaking
 from hackathon.text.messages import language as current_language
-from hackathon.text.messages import localized, message, speaking
 from hackathon.text.paths import shipped
 from hackathon.text.printable import printable
 
 _MEANS_TEXTS = {
-    "best": "survey_summary.means_best",
-    "good": "survey_summary.means_good",
-    "between": "survey_summary.means_between",
-    "off": "survey_summary.means_off",
-    "far": "survey_summary.means_far",
-    "neutral": "survey_summary.means_neutral",
+    "best": N_("on target"),
+    "good": N_("good"),
+    "between": N_("in between"),
+    "off": N_("off"),
+    "far": N_("far off"),
+    "neutral": N_("no target"),
 }
 
 Chart = tuple[dict[str, Any], str, tuple[str, ...], tuple[tuple[str, ...], ...]]
@@ -66,7 +66,17 @@ def chart(summary: SurveySummary, language: str, *, titled: bool = False, latin:
             spec["title"] = _title(summary, latin)
         heads, rows = _table(items, words)
         sentences = [_said(item, *its) for item, its in zip(items, words, strict=True)]
-        alt = " ".join([message("survey_summary.alt", count=len(items)), *sentences])
+        alt = " ".join(
+            [
+                ngettext(
+                    "Answers per level of {count} question.",
+                    "Answers per level of {count} questions.",
+                    len(items),
+                    count=len(items),
+                ),
+                *sentences,
+            ]
+        )
     return spec, alt, heads, rows
 
 
@@ -82,11 +92,18 @@ def write_chart(summary: SurveySummary, path: Path) -> list[str]:
     if path.suffix.lower() == ".png" and not has_japanese():
         latin = True
         if chosen == "ja":
-            warnings.append(f"{message('scaling.plot_no_font')} ({message('scaling.plot_no_font_hint')})")
+            warnings.append(
+                _("no Japanese font was found, so the labels of the plot are in English")
+                + " ("
+                + _("put a font such as Noto Sans CJK into ~/.local/share/fonts, or use .svg")
+                + ")"
+            )
             chosen = "en"
     picture = chart(summary, chosen, titled=True, latin=latin)
     if picture is None:
-        raise RequestError("survey_summary.nothing_to_draw", name=summary.name)
+        raise RequestError(
+            "survey_summary.nothing_to_draw", "the survey {name} has no ratings to draw", name=summary.name
+        )
     write_plot({"background": "white", **picture[0]}, path)
     return warnings
 
@@ -137,7 +154,7 @@ def _contents(
             means, width = meaning(item.question, level), count / item.n
             segments.append(
                 {"row": row, "start": _short(at), "end": _short(at + width), "count": count, "question": text,
-                 "meaning": message(_MEANS_TEXTS[means]), "level": _level(level, item.question, low, high)}
+                 "meaning": _(_MEANS_TEXTS[means]), "level": _level(level, item.question, low, high)}
             )  # fmt: skip
             counts.append(
                 {
@@ -151,7 +168,7 @@ def _contents(
             at += width
     domain = [min(row["start"] for row in rows), max(row["end"] for row in rows)]
     used = {segment["meaning"] for segment in segments}
-    names = {message(_MEANS_TEXTS[key]): colour for key, (colour, _) in COLOURS.items()}
+    names = {_(_MEANS_TEXTS[key]): colour for key, (colour, __) in COLOURS.items()}
     colours = {name: colour for name, colour in names.items() if name in used}
     low_room, high_room = (_room([texts[end] for texts in words]) for end in (1, 2))
     fills = {
@@ -193,9 +210,9 @@ def _level(level: int, question: Question, low: str, high: str) -> str:
 
 def _title(summary: SurveySummary, latin: bool) -> Mapping[str, str]:
     title = printable(localized(summary.survey.title))
-    subtitle = message("survey_summary.answered", n=summary.n)
+    subtitle = _("{n} answers", n=summary.n)
     if summary.private:
-        subtitle = f"{message('survey_summary.private')} · {subtitle}"
+        subtitle = f"{_('NOT FOR PUBLICATION')} · {subtitle}"
     return {"text": "" if latin and needs_japanese(title) else title, "subtitle": subtitle}
 
 
@@ -204,8 +221,8 @@ def _table(
 ) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
     most = max(item.question.levels for item in items)
     heads = (
-        message("survey_summary.question"), "n", message("survey_summary.low_end"),
-        *(str(level) for level in range(1, most + 1)), message("survey_summary.high_end"),
+        _("question"), "n", _("low end"),
+        *(str(level) for level in range(1, most + 1)), _("high end"),
     )  # fmt: skip
     rows = []
     for item, (text, low, high) in zip(items, words, strict=True):
@@ -218,7 +235,12 @@ def _said(item: ItemSummary, text: str, low: str, high: str) -> str:
     """Return the description of a bar in words."""
     values = {"question": text, "n": item.n, "low": low or "1", "high": high or str(item.question.levels)}
     if item.question.target == "middle" and item.on_target:
-        return message("survey_summary.alt_middle", on=item.on_target.count, too_low=item.too_low,
-                       too_high=item.too_high, **values)  # fmt: skip
+        return _(
+            "{question}: {on} of {n} in the middle, {too_low} towards {low}, {too_high} towards {high}.",
+            on=item.on_target.count,
+            too_low=item.too_low,
+            too_high=item.too_high,
+            **values,
+        )
     top, bottom = (share.count if share else 0 for share in (item.top, item.bottom))
-    return message("survey_summary.alt_ends", top=top, bottom=bottom, **values)
+    return _("{question}: {top} of {n} towards {high}, {bottom} towards {low}.", top=top, bottom=bottom, **values)

@@ -13,6 +13,7 @@ from hackathon.survey.dropbox import Box
 from hackathon.survey.gather import Gathered
 from hackathon.survey.storage import accounts
 from hackathon.text.errors import HackathonError
+from hackathon.text.messages import Message
 from hackathon.text.told import Sayable
 
 if TYPE_CHECKING:
@@ -62,9 +63,31 @@ def look(collection: Collection) -> SurveyCheck:
     if result.state != "draft" and collection.changed():
         values = {"name": collection.name, "folder": collection.folder}
         if result.state == "closed" or collection.has_answers():
-            result.troubles.append(SurveyTrouble("error", "survey.changed", values))
+            result.troubles.append(
+                SurveyTrouble(
+                    "error",
+                    Message(
+                        "survey.changed",
+                        "survey.yaml of {name} was changed after answers had arrived",
+                        hint="undo the change: cp {folder}/opened.yaml {folder}/survey.yaml; to change questions, "
+                        "create a new survey",
+                    ),
+                    values,
+                )
+            )
         else:
-            result.troubles.append(SurveyTrouble("warning", "survey.changed_early", values))
+            result.troubles.append(
+                SurveyTrouble(
+                    "warning",
+                    Message(
+                        "survey.changed_early",
+                        "survey.yaml of {name} was changed after opening; there are no answers yet",
+                        hint="open it again with `hackathon survey open {name!q}`; offline pages created before can no "
+                        "longer be used",
+                    ),
+                    values,
+                )
+            )
     if result.state == "draft":
         result.troubles += _draft(collection, event)
     elif result.state == "open":
@@ -73,15 +96,47 @@ def look(collection: Collection) -> SurveyCheck:
         result.answered, result.invited = collection.participation()
         result.tokens, result.spent, result.left_out, result.unread = collection.kept()
         if not result.answered:
-            result.troubles.append(SurveyTrouble("warning", "survey.no_answers", {"name": collection.name}))
+            result.troubles.append(
+                SurveyTrouble(
+                    "warning",
+                    Message("survey.no_answers", "there were no answers to {name}"),
+                    {"name": collection.name},
+                )
+            )
     if collection.interrupted:
-        result.troubles.append(SurveyTrouble("error", "survey.closing", {"name": collection.name}))
+        result.troubles.append(
+            SurveyTrouble(
+                "error",
+                Message(
+                    "survey.closing",
+                    "survey {name} is being closed, or closing it was interrupted",
+                    hint="finish it: `hackathon survey close {name!q}`",
+                ),
+                {"name": collection.name},
+            )
+        )
     status = collection.folder.stat()
     if result.state != "draft" and (open_to_others(status) or status.st_uid != os.geteuid()):
-        result.troubles.append(SurveyTrouble("error", "survey.not_private", {"folder": collection.folder}))
+        result.troubles.append(
+            SurveyTrouble(
+                "error",
+                Message("survey.not_private", "{folder} is not private to this account", hint="chmod 700 {folder!q}"),
+                {"folder": collection.folder},
+            )
+        )
     if result.invited is not None and result.answered > result.invited:
         values = {"answered": result.answered, "invited": result.invited}
-        result.troubles.append(SurveyTrouble("warning", "survey.more_than_invited", values))
+        result.troubles.append(
+            SurveyTrouble(
+                "warning",
+                Message(
+                    "survey.more_than_invited",
+                    "{answered} answers from {invited} invited people: somebody answered twice, or is not in "
+                    "hackathon.yaml",
+                ),
+                values,
+            )
+        )
     return result
 
 
@@ -93,11 +148,30 @@ def _draft(collection: Collection, event: "Event") -> Iterator[SurveyTrouble]:
     except HackathonError as error:
         yield SurveyTrouble("error", error.id, dict(error.values))
     if not accounts(event, collection.survey.audience) and collection.survey.invited is None:
-        yield SurveyTrouble("warning", "survey.nobody_invited", {"audience": collection.survey.audience})
+        yield SurveyTrouble(
+            "warning",
+            Message("survey.nobody_invited", "hackathon.yaml lists no {audience}, so the response rate is unknown"),
+            {"audience": collection.survey.audience},
+        )
     if not event.shared:
-        yield SurveyTrouble("warning", "survey.no_box")
+        yield SurveyTrouble(
+            "warning",
+            Message(
+                "survey.no_box",
+                "hackathon.yaml has no `shared` directory: `survey answer` is not available; use the form, files, "
+                "or CSV",
+            ),
+        )
     elif not (box := collection.box()) or not box.shared.is_dir():
-        yield SurveyTrouble("error", "survey.no_shared", {"folder": event.shared})
+        yield SurveyTrouble(
+            "error",
+            Message(
+                "survey.no_shared",
+                "the event's shared directory {folder} does not exist",
+                hint="create it: `hackathon event init`",
+            ),
+            {"folder": event.shared},
+        )
 
 
 def _open(collection: Collection, event: "Event", result: SurveyCheck) -> None:
@@ -111,19 +185,45 @@ def _open(collection: Collection, event: "Event", result: SurveyCheck) -> None:
     if box is not None:
         troubles += _box(box, event, collection.survey.audience, collection)
     elif not result.tokens:
-        troubles.append(SurveyTrouble("warning", "survey.no_way", {"name": collection.name}))
+        troubles.append(
+            SurveyTrouble(
+                "warning",
+                Message(
+                    "survey.no_way",
+                    "{name} cannot be answered: there are no tokens and no drop box",
+                    hint="`hackathon survey open {name!q} --tokens N`, or import a CSV",
+                ),
+                {"name": collection.name},
+            )
+        )
     elif result.invited is not None and result.tokens < result.invited:
         values = {"tokens": result.tokens, "invited": result.invited, "name": collection.name}
         troubles.append(
-            SurveyTrouble("warning", "survey.few_tokens", {**values, "more": result.invited - result.tokens})
+            SurveyTrouble(
+                "warning",
+                Message(
+                    "survey.few_tokens",
+                    "{tokens} tokens for {invited} people",
+                    hint="create the missing ones with `hackathon survey open {name!q} --tokens {more!q}`",
+                ),
+                {**values, "more": result.invited - result.tokens},
+            )
         )
     for answer in gathered.left_out:
         values = {"account": answer.account, "why": answer.reason}
-        troubles.append(SurveyTrouble("warning", "survey.will_be_left_out", values))
+        troubles.append(
+            SurveyTrouble(
+                "warning", Message("survey.will_be_left_out", "the answer of {account} does not count: {why}"), values
+            )
+        )
     for unread in gathered.unread:
         account = f" ({unread.account})" if unread.account else ""
         values = {"file": f"{unread.path}{account}", "why": unread.reason}
-        troubles.append(SurveyTrouble("warning", "survey.unread", values))
+        troubles.append(
+            SurveyTrouble(
+                "warning", Message("survey.unread", "{file} cannot be read and does not count: {why}"), values
+            )
+        )
 
 
 def _box(box: Box, event: "Event", audience: str, collection: Collection) -> Iterator[SurveyTrouble]:
@@ -135,9 +235,25 @@ def _box(box: Box, event: "Event", audience: str, collection: Collection) -> Ite
     try:
         mode = stat.S_IMODE(path.lstat().st_mode)
         if mode != BOX_MODE and not collection.closing:
-            yield SurveyTrouble("error", "survey.box_mode", {"folder": path})
+            yield SurveyTrouble(
+                "error",
+                Message(
+                    "survey.box_mode",
+                    "the mode of {folder} is not 1733",
+                    hint="run chmod 1733 {folder!q}; if the file system refuses, use the form and tokens instead",
+                ),
+                {"folder": path},
+            )
     except OSError:
-        yield SurveyTrouble("error", "survey.box_gone", {"folder": path, "name": collection.name})
+        yield SurveyTrouble(
+            "error",
+            Message(
+                "survey.box_gone",
+                "the drop box {folder} does not exist",
+                hint="create it again with `hackathon survey open {name!q}`",
+            ),
+            {"folder": path, "name": collection.name},
+        )
         return
     try:
         published(box)
@@ -156,4 +272,13 @@ def _box(box: Box, event: "Event", audience: str, collection: Collection) -> Ite
         if obstacle is not None:
             closed.setdefault(obstacle, []).append(user)
     for obstacle, users in closed.items():
-        yield SurveyTrouble("error", "survey.box_closed_to", {"folder": obstacle, "users": ", ".join(users)})
+        yield SurveyTrouble(
+            "error",
+            Message(
+                "survey.box_closed_to",
+                "{users} cannot read {folder}",
+                hint="run chmod o+rx {folder!q}, or give their group access; until then, they cannot use `survey "
+                "answer`",
+            ),
+            {"folder": obstacle, "users": ", ".join(users)},
+        )

@@ -41,7 +41,12 @@ def close(collection: SurveyFolder) -> None:
     try:
         frozen = collection.frozen
         if frozen is None:
-            raise RequestError("survey.not_open", name=collection.name)
+            raise RequestError(
+                "survey.not_open",
+                "survey {name} is not open yet",
+                hint="open it: `hackathon survey open {name!q}`",
+                name=collection.name,
+            )
         with collection.alone():
             box = collection.box()
             if not collection.closed_folder.exists():
@@ -65,7 +70,13 @@ def close(collection: SurveyFolder) -> None:
             _clean(collection)
             faults.step("after-cleaned")
     except OSError as error:
-        raise HackathonError("survey.can_not_close", name=collection.name, what=error) from error
+        raise HackathonError(
+            "survey.can_not_close",
+            "could not close survey {name}: {what}",
+            hint="nothing is lost: fix the problem, then run `hackathon survey close {name!q}` again",
+            name=collection.name,
+            what=error,
+        ) from error
 
 
 def _refuse_unseen(gathered: Gathered) -> None:

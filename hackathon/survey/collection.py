@@ -19,12 +19,17 @@ from hackathon.survey.values import read_stored, to_stored
 from hackathon.text import kill_points as faults
 from hackathon.text.errors import HackathonError, RequestError
 from hackathon.text.files import read_json
+from hackathon.text.messages import Message
 from hackathon.text.numbers import integer
 
 _TOKEN_TEXTS = {
-    "ask": "survey.token_ask",
-    "unknown": "survey.token_unknown",
-    "spent": "survey.token_spent",
+    "ask": Message("survey.token_ask", "Your token"),
+    "unknown": Message(
+        "survey.token_unknown",
+        "this token was never issued",
+        hint="copy it again from the organisers' message: 16 letters and digits",
+    ),
+    "spent": Message("survey.token_spent", "this token was already used, and its answer is counted"),
 }
 
 ACCEPT_STEPS = ("after-answer", "after-token")
@@ -46,7 +51,12 @@ def find_collections(start: Path) -> "list[Collection]":
             if is_name(name) and (folder / name / SURVEY_FILE).exists()
         ]
     except PermissionError as error:
-        raise RequestError("survey.not_yours", folder=folder) from error
+        raise RequestError(
+            "survey.not_yours",
+            "only the organisers can access the surveys in {folder}",
+            hint="to answer: `hackathon survey answer`",
+            folder=folder,
+        ) from error
 
 
 def find_collection(name: str | None, start: Path, states: Sequence[State] = ()) -> "Collection":
@@ -62,17 +72,26 @@ def find_collection(name: str | None, start: Path, states: Sequence[State] = ())
         if len(fitting) == 1:
             return fitting[0]
         if surveys:
-            raise RequestError("survey.which", names=", ".join(surveys))
-        raise RequestError("survey.none")
+            raise RequestError(
+                "survey.which", "there are several surveys: {names}", hint="name one of them", names=", ".join(surveys)
+            )
+        raise RequestError(
+            "survey.none", "the event has no surveys yet", hint="create one: `hackathon survey new NAME`"
+        )
     if name in surveys:
         return surveys[name]
     from hackathon.config.problems import nearest
 
     near = nearest(name, surveys)
     raise (
-        RequestError("survey.unknown_near", name=name, near=near)
+        RequestError("survey.unknown_near", "there is no survey {name}; did you mean `{near}`?", name=name, near=near)
         if near
-        else RequestError("survey.unknown", name=name, known=", ".join(surveys) or "–")
+        else RequestError(
+            "survey.unknown",
+            "there is no survey {name}; there are: {known}",
+            name=name,
+            known=", ".join(surveys) or "–",
+        )
     )
 
 
@@ -99,7 +118,14 @@ class Collection(SurveyFolder):
                 opened = read_frozen(self.folder / "opened.json")
                 if opened is not None and (opened.source == frozen.source or self.has_answers()):
                     if opened.source != frozen.source:
-                        raise RequestError("survey.changed", folder=self.folder, name=self.name)
+                        raise RequestError(
+                            "survey.changed",
+                            "survey.yaml of {name} was changed after answers had arrived",
+                            hint="undo the change: cp {folder}/opened.yaml {folder}/survey.yaml; to change "
+                            "questions, create a new survey",
+                            folder=self.folder,
+                            name=self.name,
+                        )
                     frozen = opened if opened.shared else replace(opened, shared=frozen.shared)
                 if frozen is not opened:
                     replace_bytes(self.folder / "opened.yaml", (self.folder / SURVEY_FILE).read_bytes())
@@ -113,7 +139,9 @@ class Collection(SurveyFolder):
                 issued = self.tokens.issue(tokens)
                 faults.step("after-tokens")
         except OSError as error:
-            raise HackathonError("survey.can_not_open", name=self.name, what=error) from error
+            raise HackathonError(
+                "survey.can_not_open", "cannot open survey {name}: {what}", name=self.name, what=error
+            ) from error
         return issued
 
     def has_answers(self) -> bool:
@@ -143,7 +171,12 @@ class Collection(SurveyFolder):
         disk); the answer is not stored then.
         """
         if self.frozen is None:
-            raise RequestError("survey.not_open", name=self.name)
+            raise RequestError(
+                "survey.not_open",
+                "survey {name} is not open yet",
+                hint="open it: `hackathon survey open {name!q}`",
+                name=self.name,
+            )
         token_digest = digest(token)
         stored = to_stored(values)
         try:
@@ -155,7 +188,12 @@ class Collection(SurveyFolder):
                     raise TokenError(_TOKEN_TEXTS[state])
                 if read_stored(self.survey, stored)[1]:
                     # the questionnaire was opened again since it was displayed, or the caller did not read the values
-                    raise RequestError("survey.opened_anew", name=self.name)
+                    raise RequestError(
+                        "survey.opened_anew",
+                        "the questions of {name} were changed since they were shown",
+                        hint="nothing was saved; load them again",
+                        name=self.name,
+                    )
                 name = f"{secrets.token_hex(16)}.json"
                 put(self.answers_folder, name, encode_answer(self.digest, stored))
                 faults.step("after-answer")
@@ -166,7 +204,12 @@ class Collection(SurveyFolder):
                     raise
                 faults.step("after-token")
         except OSError as error:
-            raise HackathonError("survey.can_not_take", what=error.strerror or error) from error
+            raise HackathonError(
+                "survey.can_not_take",
+                "could not save the answer: {what}",
+                hint="nothing was saved; try again in a moment",
+                what=error.strerror or error,
+            ) from error
 
     def _take_back(self, name: str, token: str) -> None:
         """Remove an answer whose token could not be spent; its respondent tries again, and must count once."""
@@ -186,7 +229,12 @@ class Collection(SurveyFolder):
         record = self._closed("answers.json")
         read = [read_stored(self.survey, values) for values in record["answers"]]
         if any(problems for _, problems in read):
-            raise RequestError("survey.damaged_closed", file=self.closed_folder / "answers.json")
+            raise RequestError(
+                "survey.damaged_closed",
+                "{file} is damaged",
+                hint="restore it from a backup; the answers are not stored anywhere else",
+                file=self.closed_folder / "answers.json",
+            )
         return [Answer(values) for values, _ in read]
 
     def participation(self) -> tuple[int, int | None]:
@@ -215,9 +263,16 @@ class Collection(SurveyFolder):
         record = read_json(self.closed_folder / name)
         lists = ("issued", "spent") if name == "tokens.json" else ("answers",)
         if not isinstance(record, dict) or not all(isinstance(record.get(key), list) for key in lists):
-            raise RequestError("survey.damaged_closed", file=self.closed_folder / name)
+            raise RequestError(
+                "survey.damaged_closed",
+                "{file} is damaged",
+                hint="restore it from a backup; the answers are not stored anywhere else",
+                file=self.closed_folder / name,
+            )
         if (integer(record.get("schema_version")) or 0) > SCHEMA_VERSION:
-            raise RequestError("survey.newer", file=self.closed_folder / name)
+            raise RequestError(
+                "survey.newer", "{file} was created by a newer version of hackathon", file=self.closed_folder / name
+            )
         return record
 
 

@@ -15,16 +15,16 @@ from typing import Any
 from hackathon.config.survey import Question
 from hackathon.survey.records import ItemSummary, Share, SurveySummary
 from hackathon.survey.tables import Table, mean_text, plain_number, safe_cell
-from hackathon.text.messages import localized, message
+from hackathon.text.messages import N_, NP_, _, localized, pgettext
 
 _WHY_TEXTS = {
-    "only_old": "survey_summary.why_only_old",
-    "only_new": "survey_summary.why_only_new",
-    "kind": "survey_summary.why_kind",
-    "levels": "survey_summary.why_levels",
-    "target": "survey_summary.why_target",
-    "unit": "survey_summary.why_unit",
-    "untold": "survey_summary.why_untold",
+    "only_old": N_("only in the old one"),
+    "only_new": N_("only in the new one"),
+    "kind": N_("another kind of question"),
+    "levels": N_("another number of levels"),
+    "target": N_("another target"),
+    "unit": N_("another unit"),
+    "untold": N_("not shown in one of them"),
 }
 
 
@@ -134,13 +134,13 @@ def _side(item: ItemSummary | None) -> dict[str, Any] | None:
 def comparison_tables(old: SurveySummary, new: SurveySummary, pairs: Sequence[Pair]) -> list[Table]:
     """Return a comparison as tables; the first one names the two surveys."""
     names = [localized(summary.survey.title) or summary.name for summary in (old, new)]
-    notes = [f"{message(side)}: {name} (n = {summary.n})"
+    notes = [f"{_(side)}: {name} (n = {summary.n})"
              for side, name, summary in zip(
-                 ("survey_summary.old", "survey_summary.new"), names, (old, new), strict=True
+                 (NP_("survey_summary", "old"), NP_("survey_summary", "new")), names, (old, new), strict=True
              )]  # fmt: skip
     if old.private or new.private:
-        notes.append(message("survey_summary.private_note"))
-    tables = [Table(message("survey_summary.comparison"), notes=tuple(notes))]
+        notes.append(_("NOT FOR PUBLICATION: includes small groups and sentences that were not reviewed."))
+    tables = [Table(_("Comparison"), notes=tuple(notes))]
     pairings = [(pair, pair.old, pair.new) for pair in pairs if not pair.why and pair.old and pair.new]
     ratings = [pairing for pairing in pairings if pairing[0].question.kind == "rating"]
     if ratings:
@@ -148,8 +148,8 @@ def comparison_tables(old: SurveySummary, new: SurveySummary, pairs: Sequence[Pa
     numbers = [pairing for pairing in pairings if pairing[0].question.kind == "number"]
     if numbers:
         heads = (
-            message("survey_summary.question"), message("survey_summary.n"), message("survey_summary.median"),
-            message("survey_summary.mean"),
+            _("question"), _("n"), _("median"),
+            _("mean"),
         )  # fmt: skip
         rows = [
             (
@@ -160,13 +160,13 @@ def comparison_tables(old: SurveySummary, new: SurveySummary, pairs: Sequence[Pa
             )
             for pair, before, after in numbers
         ]
-        tables.append(Table(message("survey_summary.numbers"), heads, tuple(rows)))
+        tables.append(Table(_("Numbers"), heads, tuple(rows)))
     tables += [_options(*pairing) for pairing in pairings if pairing[0].question.kind in ("choice", "choices")]
     if any(pair.reworded for pair, _, _ in pairings):
-        tables[-1] = replace(tables[-1], notes=(*tables[-1].notes, message("survey_summary.reworded_note")))
-    lacking = tuple(f"{localized(pair.question.text)} – {message(_WHY_TEXTS[pair.why])}" for pair in pairs if pair.why)
+        tables[-1] = replace(tables[-1], notes=(*tables[-1].notes, _("* worded differently in the two surveys")))
+    lacking = tuple(f"{localized(pair.question.text)} – {_(_WHY_TEXTS[pair.why])}" for pair in pairs if pair.why)
     if lacking:
-        tables.append(Table(message("survey_summary.not_compared"), lines=lacking))
+        tables.append(Table(_("Not compared"), lines=lacking))
     return tables
 
 
@@ -186,11 +186,20 @@ def _ratings(ratings: Sequence[tuple[Pair, ItemSummary, ItemSummary]]) -> Table:
             )
         )
     heads = (
-        message("survey_summary.question"), message("survey_summary.n"), message("survey_summary.median"),
-        message("survey_summary.mean"), message("survey_summary.on_target"), message("survey_summary.difference"),
+        _("question"), _("n"), _("median"),
+        _("mean"), pgettext("survey_summary", "on target"), _("difference"),
     )  # fmt: skip
-    notes = (message("survey_summary.difference_note"), message("survey_summary.others_note"))
-    return Table(message("survey_summary.ratings"), heads, tuple(rows), notes)
+    notes = (
+        _(
+            "Difference of the shares on target in percentage points, with its 95 % interval (Newcombe 1998). "
+            "If the interval contains 0, no difference between the events was shown."
+        ),
+        _(
+            "Different people answered, so a difference may have other causes than the event. With many "
+            "questions, about one interval in twenty misses by chance. Means of so few answers get no interval."
+        ),
+    )
+    return Table(pgettext("survey_summary", "Ratings"), heads, tuple(rows), notes)
 
 
 def _options(pair: Pair, old: ItemSummary, new: ItemSummary) -> Table:
@@ -205,10 +214,10 @@ def _options(pair: Pair, old: ItemSummary, new: ItemSummary) -> Table:
         ]
         rows.append((localized(labels[value], value), *shares))
     heads = (
-        message("survey_summary.option"),
+        pgettext("survey_summary", "option"),
         *(
-            f"{message(side)} (n = {summary.n})"
-            for side, summary in (("survey_summary.old", old), ("survey_summary.new", new))
+            f"{_(side)} (n = {summary.n})"
+            for side, summary in ((NP_("survey_summary", "old"), old), (NP_("survey_summary", "new"), new))
         ),
     )
     return Table(_name(pair), heads, tuple(rows))

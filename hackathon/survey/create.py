@@ -33,12 +33,22 @@ def new_survey(name: str, start: Path, template: str = "hackathon", source: Path
         if template not in available:
             near = nearest(template, available)
             raise RequestError(
-                "survey.no_template", name=template, known=", ".join(available), near=near or "hackathon"
+                "survey.no_template",
+                "there is no questionnaire {name}; shipped: {known}",
+                hint="--template {near}; to use your own file: --from FILE",
+                name=template,
+                known=", ".join(available),
+                near=near or "hackathon",
             )
     raw = read_bounded(source)
     load_survey(source)
     if os.path.lexists(folder):
-        raise RequestError("survey.there_already", folder=folder)
+        raise RequestError(
+            "survey.there_already",
+            "{folder} already exists",
+            hint="choose another name; nothing was changed",
+            folder=folder,
+        )
     hidden = folder.with_name(f".{name}.{secrets.token_hex(6)}.tmp")
     try:
         folder.parent.mkdir(mode=0o700, exist_ok=True)
@@ -48,5 +58,7 @@ def new_survey(name: str, start: Path, template: str = "hackathon", source: Path
         hidden.rename(folder)
     except OSError as error:
         shutil.rmtree(hidden, ignore_errors=True)
-        raise HackathonError("survey.can_not_make", folder=folder, what=error.strerror or error) from error
+        raise HackathonError(
+            "survey.can_not_make", "cannot create {folder}: {what}", folder=folder, what=error.strerror or error
+        ) from error
     return Collection(folder)

@@ -27,6 +27,7 @@ from hackathon.survey.values import read_stored, to_stored
 from hackathon.text import kill_points as faults
 from hackathon.text.errors import HackathonError, RequestError
 from hackathon.text.files import listed
+from hackathon.text.messages import Message
 
 SURVEYS = "surveys"
 """The folder of all surveys, in the event's folder and in the shared directory."""
@@ -93,7 +94,12 @@ def make_box(box: Box, name: str, frozen: Frozen) -> None:
     Raises RequestError (no shared directory, another account's folder) and HackathonError.
     """
     if not box.shared.is_dir():
-        raise RequestError("survey.no_shared", folder=box.shared)
+        raise RequestError(
+            "survey.no_shared",
+            "the event's shared directory {folder} does not exist",
+            hint="create it: `hackathon event init`",
+            folder=box.shared,
+        )
     try:
         for folder, mode in ((box.folder.parent, FOLDER_MODE), (box.folder, FOLDER_MODE)):
             folder.mkdir(exist_ok=True)
@@ -103,16 +109,32 @@ def make_box(box: Box, name: str, frozen: Frozen) -> None:
         replace_with(box.folder / PUBLISHED, {**to_json(frozen), "name": name, "state": "open"}, mode=0o644)
         _own(path, BOX_MODE)
         if stat.S_IMODE(path.lstat().st_mode) != BOX_MODE:
-            raise RequestError("survey.box_mode", folder=path)
+            raise RequestError(
+                "survey.box_mode",
+                "the mode of {folder} is not 1733",
+                hint="run chmod 1733 {folder!q}; if the file system refuses, use the form and tokens instead",
+                folder=path,
+            )
     except OSError as error:
-        raise HackathonError("survey.can_not_make_box", folder=box.folder, what=error.strerror or error) from error
+        raise HackathonError(
+            "survey.can_not_make_box",
+            "cannot create the drop box {folder}: {what}",
+            folder=box.folder,
+            what=error.strerror or error,
+        ) from error
 
 
 def _own(folder: Path, mode: int) -> None:
     """Set a folder's mode; refuse a folder of another account, which could look into it."""
     status = folder.lstat()
     if not stat.S_ISDIR(status.st_mode) or status.st_uid not in (os.geteuid(), 0):
-        raise RequestError("survey.box_of_other", folder=folder)
+        raise RequestError(
+            "survey.box_of_other",
+            "{folder} belongs to another user",
+            hint="it must belong to the account that collects the answers; ask its owner to delete it, or choose "
+            "another name",
+            folder=folder,
+        )
     if status.st_uid == os.geteuid() and stat.S_IMODE(status.st_mode) != mode:
         folder.chmod(mode)
 
@@ -170,23 +192,39 @@ def published(box: Box) -> Frozen:
     try:
         return _published(box)
     except OSError as error:
-        raise RequestError("survey.out_of_reach", folder=box.folder, what=error.strerror or error) from error
+        raise RequestError(
+            "survey.out_of_reach",
+            "cannot access {folder}: {what}",
+            hint="tell the organisers; `hackathon survey check` shows them the missing permissions",
+            folder=box.folder,
+            what=error.strerror or error,
+        ) from error
 
 
 def _published(box: Box) -> Frozen:
     path = box.folder / PUBLISHED
     frozen = read_frozen(path) if path.exists() else None
     if frozen is None:
-        raise RequestError("survey.not_there", folder=box.folder)
+        raise RequestError(
+            "survey.not_there",
+            "no survey is open in {folder}",
+            hint="ask the organisers whether it is open",
+            folder=box.folder,
+        )
     if _published_state(box.folder) != "open":
-        raise RequestError("survey.closed", name=box.folder.name)
+        raise RequestError("survey.closed", "survey {name} is closed", name=box.folder.name)
     top = box.shared.stat()
     # only keepers can have put a file into a directory in which only they can write
     keepers = {0, top.st_uid} | (set() if others_write(top) else {box.folder.parent.lstat().st_uid})
     for location in (box.shared, box.folder.parent, box.folder, path, box.folder / BOX):
         status = location.lstat() if location != box.shared else location.stat()
         if others_replace(status) or stat.S_ISLNK(status.st_mode) or status.st_uid not in keepers:
-            raise RequestError("survey.not_trusted", folder=location)
+            raise RequestError(
+                "survey.not_trusted",
+                "anyone could have put {folder} there, so nothing is written to it",
+                hint="tell the organisers: it must belong to them, and nobody else may write to it",
+                folder=location,
+            )
     return frozen
 
 
@@ -210,9 +248,14 @@ def drop(box: Box, frozen: Frozen, values: Mapping[str, Value], token: str = "")
         finally:
             os.close(folder)
     except PermissionError as error:
-        raise RequestError("survey.closed", name=box.folder.name) from error
+        raise RequestError("survey.closed", "survey {name} is closed", name=box.folder.name) from error
     except OSError as error:
-        raise HackathonError("survey.can_not_take", what=error.strerror or error) from error
+        raise HackathonError(
+            "survey.can_not_take",
+            "could not save the answer: {what}",
+            hint="nothing was saved; try again in a moment",
+            what=error.strerror or error,
+        ) from error
 
 
 def _write(folder: int, hidden: str, name: str, raw: bytes) -> None:
@@ -251,11 +294,19 @@ def read_box(box: Box, name: str, frozen: Frozen) -> DropBox:
             raise
         return result
     except OSError as error:
-        raise HackathonError("survey.can_not_read", file=path, what=error.strerror or error) from error
+        raise HackathonError(
+            "survey.can_not_read", "{file} cannot be read: {what}", file=path, what=error.strerror or error
+        ) from error
     try:
         status = os.fstat(folder)
         if status.st_uid not in (os.geteuid(), 0):
-            raise HackathonError("survey.box_of_other", folder=path)
+            raise HackathonError(
+                "survey.box_of_other",
+                "{folder} belongs to another user",
+                hint="it must belong to the account that collects the answers; ask its owner to delete it, or "
+                "choose another name",
+                folder=path,
+            )
         # nobody can delete a file in a shut box, so a missing file is only not visible yet (NFS)
         _read_all(folder, name, frozen, result, gone=stat.S_IMODE(status.st_mode) != CLOSED_MODE)
     finally:
@@ -308,29 +359,43 @@ def _read_one(
     try:
         # a folder, pipe or link in place of a file is not opened at all
         if not _FILE.match(file) or not stat.S_ISREG(os.stat(file, dir_fd=folder, follow_symlinks=False).st_mode):
-            return BadFile(file, account, "survey.unread_special")
+            return BadFile(file, account, Message("survey.unread_special", "not a regular file of a single owner"))
         descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
         with os.fdopen(descriptor, "rb") as stream:
             status = os.fstat(descriptor)
             # answers are readable by all; another file may be a hard link to a private file of the reading account
             public = stat.S_ISREG(status.st_mode) and status.st_mode & stat.S_IROTH
             if not public or status.st_uid != owner or others_write(status):
-                return BadFile(file, account, "survey.unread_special")
+                return BadFile(file, account, Message("survey.unread_special", "not a regular file of a single owner"))
             raw = stream.read(LARGEST + 1)
         value = json.loads(raw.decode()) if len(raw) <= LARGEST else None
     except OSError as error:
         # a file that only its creator can read must not prevent closing
         if error.errno not in (*NO_ANSWER, errno.EACCES, errno.EPERM):
             raise
-        return BadFile(file, account, "survey.unread_garbage", raw[:LARGEST])
+        return BadFile(
+            file,
+            account,
+            Message("survey.unread_garbage", "not an answer to this survey, or an incomplete one"),
+            raw[:LARGEST],
+        )
     except (ValueError, RecursionError):
-        return BadFile(file, account, "survey.unread_garbage", raw[:LARGEST])
+        return BadFile(
+            file,
+            account,
+            Message("survey.unread_garbage", "not an answer to this survey, or an incomplete one"),
+            raw[:LARGEST],
+        )
     if not isinstance(value, dict) or value.get("name") != file or value.get("survey") != name:
-        return BadFile(file, account, "survey.unread_garbage", raw)
+        return BadFile(
+            file, account, Message("survey.unread_garbage", "not an answer to this survey, or an incomplete one"), raw
+        )
     if value.get("digest") != frozen.digest:
-        return BadFile(file, account, "survey.unread_other", raw)
+        return BadFile(
+            file, account, Message("survey.unread_other", "an answer to another version of the questionnaire"), raw
+        )
     values, problems = read_stored(frozen.survey, value.get("values"))
     token = value.get("token", "")
     if problems or not isinstance(token, str):
-        return BadFile(file, account, "survey.unread_values", raw)
+        return BadFile(file, account, Message("survey.unread_values", "a value does not match its question"), raw)
     return Dropped(account, values, token, moment)

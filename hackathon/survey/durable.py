@@ -81,7 +81,13 @@ def held(path: Path, *, shared: bool = False) -> Iterator[None]:
             fcntl.flock(descriptor, fcntl.LOCK_SH if shared else fcntl.LOCK_EX)
         except OSError as error:
             if error.errno in _NO_LOCKS:
-                raise HackathonError("survey.no_locks", folder=path.parent) from error
+                raise HackathonError(
+                    "survey.no_locks",
+                    "the file system of {folder} does not support locks, so a token could be counted twice",
+                    hint="move the event's folder to your home or to a local disk; only `shared` must be on the "
+                    "shared file system",
+                    folder=path.parent,
+                ) from error
             raise
         yield
     finally:

@@ -99,15 +99,27 @@ def read_summary(path: Path) -> SurveySummary:
     """
     value = read_json(path)
     if not isinstance(value, dict) or "schema_version" not in value or not isinstance(value.get("items"), list):
-        raise RequestError("survey_summary.no_summary", file=path)
+        raise RequestError(
+            "survey_summary.no_summary",
+            "{file} is not a summary of a survey",
+            hint="give the folder of another event, or the output of `hackathon survey summary --format json`",
+            file=path,
+        )
     if value["schema_version"] != SCHEMA_VERSION:
-        raise RequestError("survey_summary.other_version", file=path, version=str(value["schema_version"])[:20])
+        raise RequestError(
+            "survey_summary.other_version",
+            "{file} is a summary of version {version}, which this program does not support",
+            file=path,
+            version=str(value["schema_version"])[:20],
+        )
     try:
         items = tuple(_item(record) for record in value["items"])
         n, invited = _checked_count(value["n"]), value.get("invited")
         survey = rebuild(Survey, {"title": value.get("title") or "", "questions": []})
     except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise RequestError("survey_summary.bad_summary", file=path, reason=str(error)[:200]) from None
+        raise RequestError(
+            "survey_summary.bad_summary", "{file} is damaged: {reason}", file=path, reason=str(error)[:200]
+        ) from None
     return SurveySummary(
         str(value.get("survey", "")), survey, n, invited if isinstance(invited, int) else None, True, items,
         private=value.get("publishable") is not True,

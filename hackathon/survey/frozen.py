@@ -10,7 +10,7 @@ from hackathon.config.records import rebuild
 from hackathon.config.survey import Question, Survey
 from hackathon.text.errors import RequestError
 from hackathon.text.files import known_json
-from hackathon.text.messages import LANGUAGES, message, speaking
+from hackathon.text.messages import LANGUAGES, N_, _, speaking
 
 if TYPE_CHECKING:
     from hackathon.config.event import Event
@@ -46,7 +46,18 @@ def survey_digest(survey: Survey) -> str:
 
 def promise(survey: Survey) -> str:
     """Return the promise to respondents, in the current language."""
-    return message("survey.promise" if survey.anonymous else "survey.promise_named")
+    return _(
+        N_(
+            "Anonymous in everything that is published: results of small groups are not shown separately, and "
+            "free-text answers are published only after review. Not anonymous to the organisers who collect "
+            "it: until the survey is closed, files show who wrote them and when."
+        )
+        if survey.anonymous
+        else N_(
+            "Not anonymous: the organisers and the tutors read your answers together with your team, to "
+            "prepare the event. Nothing of them is published."
+        )
+    )
 
 
 def freeze(survey: Survey, event: "Event | None") -> Frozen:
@@ -63,7 +74,13 @@ def freeze(survey: Survey, event: "Event | None") -> Frozen:
 def _resolved(question: Question, event: "Event | None") -> Question:
     options = event_options(str(question.options_from), event) if event else {}
     if not options:
-        raise RequestError("survey.no_event_options", question=question.id, what=question.options_from)
+        raise RequestError(
+            "survey.no_event_options",
+            "question {question}: hackathon.yaml has none of its options ({what})",
+            hint="add {what} to hackathon.yaml (kinds: of the members; days: `dates`), or write `options` yourself",
+            question=question.id,
+            what=question.options_from,
+        )
     return replace(question, options=options)
 
 
@@ -112,12 +129,22 @@ def read_frozen(path: Path) -> Frozen | None:
         return None
     if isinstance(value, dict) and isinstance(value.get("schema_version"), int):
         if value["schema_version"] > SCHEMA_VERSION:
-            raise RequestError("survey.newer", file=path)
+            raise RequestError("survey.newer", "{file} was created by a newer version of hackathon", file=path)
         try:
             survey: Survey = rebuild(Survey, value.get("survey"))
         except (ValueError, TypeError):
-            raise RequestError("survey.damaged", file=path) from None
+            raise RequestError(
+                "survey.damaged",
+                "{file} is damaged",
+                hint="restore it from a backup; without it, the questions are unknown",
+                file=path,
+            ) from None
         if survey_digest(survey) == value.get("digest"):
             source, shared = (str(value.get(name) or "") for name in ("source", "shared"))
             return Frozen(survey, str(value["digest"]), source, shared)
-    raise RequestError("survey.damaged", file=path)
+    raise RequestError(
+        "survey.damaged",
+        "{file} is damaged",
+        hint="restore it from a backup; without it, the questions are unknown",
+        file=path,
+    )

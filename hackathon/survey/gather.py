@@ -14,7 +14,7 @@ from hackathon.survey.storage import SurveyFolder, accounts
 from hackathon.survey.values import read_stored
 from hackathon.text.errors import HackathonError, RequestError
 from hackathon.text.files import open_regular
-from hackathon.text.messages import message
+from hackathon.text.messages import Message, _
 
 LARGEST = 64 << 20
 """Bytes of a file of answers; an import that would become larger is refused."""
@@ -34,7 +34,7 @@ class Unread:
     @property
     def reason(self) -> str:
         """The reason, in the current language."""
-        return message(self.why)
+        return _(self.why)
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class LeftOut:
     @property
     def reason(self) -> str:
         """The reason, in the current language."""
-        return message(self.why)
+        return _(self.why)
 
 
 @dataclass
@@ -80,13 +80,20 @@ def gather(collection: SurveyFolder) -> Gathered:
         return _gathered(collection)
     except OSError as error:
         file = error.filename or collection.folder
-        raise HackathonError("survey.can_not_read", file=file, what=error.strerror or error) from error
+        raise HackathonError(
+            "survey.can_not_read", "{file} cannot be read: {what}", file=file, what=error.strerror or error
+        ) from error
 
 
 def _gathered(collection: SurveyFolder) -> Gathered:
     frozen = collection.frozen
     if frozen is None:
-        raise RequestError("survey.not_open", name=collection.name)
+        raise RequestError(
+            "survey.not_open",
+            "survey {name} is not open yet",
+            hint="open it: `hackathon survey open {name!q}`",
+            name=collection.name,
+        )
     result = Gathered(spent=collection.tokens.spent())
     for channel, folder in (("form", collection.answers_folder), ("import", collection.imports_folder)):
         before = len(result.answers)
@@ -123,13 +130,17 @@ def _take(path: Path, survey: Any, digest: str, result: Gathered) -> None:
     except (ValueError, RecursionError):
         value = None
     if not isinstance(value, dict) or value.get("digest") != digest:
-        result.unread.append(Unread(path, "survey.unread_garbage", raw))
+        result.unread.append(
+            Unread(path, Message("survey.unread_garbage", "not an answer to this survey, or an incomplete one"), raw)
+        )
         return
     several = value.get("answers")
     for stored in several if isinstance(several, list) else [value.get("values")]:
         values, problems = read_stored(survey, stored)
         if problems:
-            result.unread.append(Unread(path, "survey.unread_values", raw))
+            result.unread.append(
+                Unread(path, Message("survey.unread_values", "a value does not match its question"), raw)
+            )
         else:
             result.answers.append(Answer(values))
     tokens = value.get("tokens")
@@ -147,11 +158,11 @@ def _take_box(newest: list[Dropped], members: frozenset[str], collection: Survey
     for answer in sorted(newest, key=lambda dropped: dropped.first):
         why = ""
         if answer.account not in members:
-            why = "survey.left_account"
+            why = Message("survey.left_account", "the account is not in hackathon.yaml")
         elif answer.token and answer.token not in issued:
-            why = "survey.left_token_unknown"
+            why = Message("survey.left_token_unknown", "the token was never issued")
         elif answer.token and (answer.token in result.spent or answer.token in claimed):
-            why = "survey.left_token_spent"
+            why = Message("survey.left_token_spent", "the token was already used")
         if why:
             result.left_out.append(LeftOut(answer.account, why, answer.values))
             continue

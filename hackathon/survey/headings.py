@@ -11,6 +11,7 @@ from typing import Any
 
 from hackathon.config.survey import Question, Survey
 from hackathon.survey.values import texts_of
+from hackathon.text.messages import Message
 from hackathon.text.normalise import plain
 
 IGNORED = "-"
@@ -120,21 +121,58 @@ def columns_of(survey: Survey, headings: Sequence[str], mapping: Sequence[tuple[
             column = Column(index, heading, role="ignored") if column.question else column
         if column is None:
             if heading.strip():
-                result.problems.append((heading, "survey_import.no_column", {"number": index + 1}))
+                result.problems.append(
+                    (
+                        heading,
+                        Message(
+                            "survey_import.no_column",
+                            "this column does not match a question (column {number}; read as {encoding})",
+                            hint="assign it with --map '#{number}=ID', or skip it with --map '#{number}=-'",
+                        ),
+                        {"number": index + 1},
+                    )
+                )
             continue
         result.columns.append(column)
     for question in survey.questions:
         columns = result.of(question.id)
         if not columns and question.id not in without:
-            result.problems.append(("", "survey_import.missing_column", {"question": question.id}))
+            result.problems.append(
+                (
+                    "",
+                    Message(
+                        "survey_import.missing_column",
+                        "no column matches question {question}",
+                        hint="assign a column with --map 'HEADING={question}'; if it was not asked, use --map "
+                        "'-={question}'",
+                    ),
+                    {"question": question.id},
+                )
+            )
         parts = [column.option for column in columns]
         if len(set(parts)) < len(parts) or (len(parts) > 1 and "" in parts):
             numbers = ", ".join(f"#{column.index + 1}" for column in columns)
             heading = columns[-1].heading
             values = {"question": question.id, "numbers": numbers, "number": columns[-1].index + 1}
-            result.problems.append((heading, "survey_import.column_twice", values))
+            result.problems.append(
+                (
+                    heading,
+                    Message(
+                        "survey_import.column_twice",
+                        "several columns match {question}: {numbers}",
+                        hint="skip all but one: --map '#{number}=-'",
+                    ),
+                    values,
+                )
+            )
     if sum(column.role == "token" for column in result.columns) > 1:
-        result.problems.append((str(result.token.heading if result.token else ""), "survey_import.tokens_twice", {}))
+        result.problems.append(
+            (
+                str(result.token.heading if result.token else ""),
+                Message("survey_import.tokens_twice", "there are two columns of tokens"),
+                {},
+            )
+        )
     return result
 
 
@@ -147,7 +185,9 @@ def _said(
     without: set[str] = set()
     for name, identifier in mapping:
         if identifier != IGNORED and identifier not in questions:
-            result.problems.append((name, "survey.no_question", {"question": identifier}))
+            result.problems.append(
+                (name, Message("survey.no_question", "there is no question {question}"), {"question": identifier})
+            )
             continue
         if name == IGNORED:
             without.add(identifier)
@@ -161,7 +201,17 @@ def _said(
         parts = _parts(questions.get(identifier), headings, name)
         named.update({column.index: column for column in parts})
         if not parts:
-            result.problems.append((name, "survey_import.no_heading", {}))
+            result.problems.append(
+                (
+                    name,
+                    Message(
+                        "survey_import.no_heading",
+                        "no column has this heading",
+                        hint="write the heading as in the file, or use the column number: --map '#3=ID'",
+                    ),
+                    {},
+                )
+            )
     return named, without
 
 

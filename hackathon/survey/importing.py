@@ -30,6 +30,7 @@ from hackathon.survey.values import read_stored, read_values, texts_of, to_store
 from hackathon.text import kill_points as faults
 from hackathon.text.errors import HackathonError, RequestError
 from hackathon.text.files import read_json
+from hackathon.text.messages import Message
 from hackathon.text.normalise import plain
 from hackathon.text.told import Sayable
 
@@ -115,7 +116,12 @@ def import_answers(
     """
     frozen = collection.frozen
     if frozen is None:
-        raise RequestError("survey.not_open", name=collection.name)
+        raise RequestError(
+            "survey.not_open",
+            "survey {name} is not open yet",
+            hint="open it: `hackathon survey open {name!q}`",
+            name=collection.name,
+        )
     try:
         with collection.alone():
             collection.refuse_closed()
@@ -129,7 +135,12 @@ def import_answers(
                 _store(collection, reader.taken)
                 result.stored = True
     except OSError as error:
-        raise HackathonError("survey.can_not_take", what=error.strerror or error) from error
+        raise HackathonError(
+            "survey.can_not_take",
+            "could not save the answer: {what}",
+            hint="nothing was saved; try again in a moment",
+            what=error.strerror or error,
+        ) from error
     return result
 
 
@@ -145,7 +156,12 @@ def _store(collection: SurveyFolder, taken: list[_Candidate]) -> None:
     }  # fmt: skip
     raw = (json.dumps(value, ensure_ascii=False, allow_nan=False) + "\n").encode()
     if len(raw) > LARGEST:
-        raise RequestError("survey_import.all_large", limit=LARGEST >> 20)
+        raise RequestError(
+            "survey_import.all_large",
+            "together, the files contain more than {limit} MiB of answers",
+            hint="import them one after another",
+            limit=LARGEST >> 20,
+        )
     (collection.imports_folder / SPENDING).touch()
     put(collection.imports_folder, f"{secrets.token_hex(16)}.json", raw)
     faults.step("after-import")
@@ -213,7 +229,22 @@ class _Reader:
     ) -> None:
         if len(row.cells) < len(headings) or any(cell.strip() for cell in row.cells[len(headings) :]):
             counts = {"cells": len(row.cells), "columns": len(headings)}
-            self._skip([ImportProblem(path, "survey_import.cells", counts, row.line)])
+            self._skip(
+                [
+                    ImportProblem(
+                        path,
+                        Message(
+                            "survey_import.cells",
+                            "{cells} cells, but there are {columns} columns",
+                            hint="the file may be incomplete, or text that contains the delimiter is not quoted: "
+                            "export "
+                            "it again",
+                        ),
+                        counts,
+                        row.line,
+                    )
+                ]
+            )
             return
         if not self.incomplete and columns.unfinished(row.cells):
             self.result.incomplete += 1
@@ -241,11 +272,22 @@ class _Reader:
         try:
             value = json.loads(raw.decode("utf-8-sig"))
         except (ValueError, RecursionError):
-            raise RequestError("survey_import.torn_json", file=path) from None
+            raise RequestError(
+                "survey_import.torn_json",
+                "incomplete answer: the file is not valid JSON",
+                hint="ask for the file again, unchanged, as the offline page saved it",
+                file=path,
+            ) from None
         if not isinstance(value, dict) or not isinstance(value.get("values"), dict):
-            raise RequestError("survey_import.no_answer", file=path)
+            raise RequestError("survey_import.no_answer", "the file is not an answer", file=path)
         if value.get("digest") != self.collection.digest:
-            raise RequestError("survey_import.other_survey", file=path, name=self.collection.name)
+            raise RequestError(
+                "survey_import.other_survey",
+                "an answer to another survey than {name}, or to an earlier version of {name}",
+                hint="give the survey that it belongs to: `hackathon survey import FILE NAME`",
+                file=path,
+                name=self.collection.name,
+            )
         token = value.get("token")
         values, wrong = read_stored(self.survey, value["values"])
         problems = [ImportProblem(path, problem.id, dict(problem.values), None, problem.question) for problem in wrong]
@@ -264,7 +306,17 @@ class _Reader:
         if digest and digest not in self._issued:
             problems = [
                 *problems,
-                ImportProblem(position.file, "survey.token_unknown", {}, position.line, position.column),
+                ImportProblem(
+                    position.file,
+                    Message(
+                        "survey.token_unknown",
+                        "this token was never issued",
+                        hint="copy it again from the organisers' message: 16 letters and digits",
+                    ),
+                    {},
+                    position.line,
+                    position.column,
+                ),
             ]
         if problems:
             self._skip(problems)
@@ -296,7 +348,18 @@ def _raw(
                 raw.setdefault(question.id, []).append(column.option)
             elif plain(cell) not in NO:
                 values = {"value": " ".join(cell.split())[:60]}
-                problems.append(ImportProblem(path, "survey_import.no_yes", values, row.line, column.heading))
+                problems.append(
+                    ImportProblem(
+                        path,
+                        Message(
+                            "survey_import.no_yes",
+                            "{value} does not say whether the option was chosen: use Y or leave it empty",
+                        ),
+                        values,
+                        row.line,
+                        column.heading,
+                    )
+                )
     return raw, problems
 
 

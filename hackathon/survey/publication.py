@@ -40,11 +40,29 @@ def summary_of(collection: "Collection", *, private: bool = False) -> SurveySumm
     """
     closed = collection.state == "closed"
     if not collection.survey.anonymous and not private:
-        raise RequestError("survey_summary.not_anonymous", name=collection.name)
+        raise RequestError(
+            "survey_summary.not_anonymous",
+            "survey {name} is not anonymous, so it has no summary to publish",
+            hint="for organisers: hackathon survey summary {name!q} --all, and --answers for each answer",
+            name=collection.name,
+        )
     if not closed and not private:
-        raise RequestError("survey_summary.not_closed", name=collection.name)
+        raise RequestError(
+            "survey_summary.not_closed",
+            "survey {name} is not closed: comparing summaries from different days would reveal single answers",
+            hint="run `hackathon survey close {name!q}` first; for organisers only: `hackathon survey summary "
+            "{name!q} --all`",
+            name=collection.name,
+        )
     if not private and (other := _refused(collection)):
-        raise RequestError("survey_summary.too_like", name=collection.name, other=other)
+        raise RequestError(
+            "survey_summary.too_like",
+            "the summary of survey {name} is withheld: nearly all of its answers are also in survey {other}, "
+            "so the difference of the two summaries would reveal single answers",
+            hint="publish one of the two; for organisers only: `hackathon survey summary {name!q} --all`",
+            name=collection.name,
+            other=other,
+        )
     survey, answers = collection.survey, collection.answers()
     _, invited = collection.participation()
     reviewed = read_texts(collection.folder, survey)

@@ -45,11 +45,13 @@ def read_file(path: Path) -> bytes:
         with open_regular(path) as stream:
             raw = stream.read(LARGEST + 1)
     except OSError as error:
-        raise RequestError("survey_import.unreadable", file=path, what=error.strerror or error) from None
+        raise RequestError(
+            "survey_import.unreadable", "the file cannot be read: {what}", file=path, what=error.strerror or error
+        ) from None
     if len(raw) > LARGEST:
-        raise RequestError("survey_import.large", file=path, limit=LARGEST >> 20)
+        raise RequestError("survey_import.large", "the file is larger than {limit} MiB", file=path, limit=LARGEST >> 20)
     if not raw.strip():
-        raise RequestError("survey_import.empty", file=path)
+        raise RequestError("survey_import.empty", "the file is empty", file=path)
     return raw
 
 
@@ -78,7 +80,7 @@ def read_table(raw: bytes, path: Path, encoding: str | None, fitting: Callable[[
         if name == "utf-8":
             break  # other encodings are not valid UTF-8 by chance
     if best is None:
-        raise failure or RequestError("survey_import.empty", file=path)
+        raise failure or RequestError("survey_import.empty", "the file is empty", file=path)
     _, _, name, delimiter, text = best
     rows = list(_rows(text, path, delimiter))
     body = tuple(SheetRow(line, tuple(cells)) for line, cells in rows[1:] if any(cell.strip() for cell in cells))
@@ -103,14 +105,33 @@ def _decoded(raw: bytes, path: Path, encoding: str) -> str:
     try:
         text = raw.decode(encoding)
     except LookupError:
-        raise RequestError("survey_import.no_encoding", encoding=encoding) from None
+        raise RequestError(
+            "survey_import.no_encoding",
+            "there is no encoding {encoding}",
+            hint="utf-8, cp932 (Excel in Japanese), euc_jp, utf-16",
+            encoding=encoding,
+        ) from None
     except UnicodeError as error:
         at = getattr(error, "start", 0)
         line = raw.count(b"\n", 0, at) + 1
-        raise RequestError("survey_import.encoding", file=path, line=line, encoding=encoding) from None
+        raise RequestError(
+            "survey_import.encoding",
+            "line {line} is not valid {encoding}",
+            hint="set the encoding: --encoding cp932, utf-8, euc_jp, utf-16",
+            file=path,
+            line=line,
+            encoding=encoding,
+        ) from None
     if "\0" in text:
         line = text.count("\n", 0, text.index("\0")) + 1
-        raise RequestError("survey_import.nul", file=path, line=line)
+        raise RequestError(
+            "survey_import.nul",
+            "line {line} contains a NUL character",
+            hint="for UTF-16 without a byte order mark use --encoding utf-16-le; if it is a spreadsheet, export it "
+            "as CSV",
+            file=path,
+            line=line,
+        )
     return text.removeprefix("\ufeff")
 
 
@@ -124,10 +145,23 @@ def _rows(text: str, path: Path, delimiter: str) -> Iterator[tuple[int, list[str
             if cells:
                 count += 1
                 if count > MOST_ROWS or len(cells) > MOST_COLUMNS:
-                    raise RequestError("survey_import.many", file=path, rows=MOST_ROWS, columns=MOST_COLUMNS)
+                    raise RequestError(
+                        "survey_import.many",
+                        "more than {rows} rows or {columns} columns",
+                        file=path,
+                        rows=MOST_ROWS,
+                        columns=MOST_COLUMNS,
+                    )
                 yield line, cells
             line = reader.line_num + 1
     except csv.Error as error:
-        raise RequestError("survey_import.torn", file=path, line=line, what=error) from None
+        raise RequestError(
+            "survey_import.torn",
+            "the cell that starts in line {line} is not closed ({what}): the file may be incomplete",
+            hint="download or export it again",
+            file=path,
+            line=line,
+            what=error,
+        ) from None
     finally:
         csv.field_size_limit(before)

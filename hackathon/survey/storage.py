@@ -23,6 +23,7 @@ from hackathon.survey.tokens import Tokens
 from hackathon.text.errors import RequestError
 from hackathon.text.files import known_json
 from hackathon.text.json_fields import count_of, mapping_of
+from hackathon.text.messages import Message
 from hackathon.text.paths import expanded
 
 if TYPE_CHECKING:
@@ -44,7 +45,11 @@ def is_name(text: str) -> bool:
 def survey_name(text: str) -> str:
     """Return a survey's name. Raises RequestError unless it can be a folder's name and part of an address."""
     if not is_name(text):
-        raise RequestError("survey.bad_name", name=text)
+        raise RequestError(
+            "survey.bad_name",
+            "{name} is not a valid name for a survey: letters, digits, - and _, at most 40",
+            name=text,
+        )
     return text
 
 
@@ -54,7 +59,12 @@ def surveys_folder(start: Path) -> Path:
 
     event = trusted_event_folder(start)
     if event is None:
-        raise RequestError("survey.no_event", folder=start)
+        raise RequestError(
+            "survey.no_event",
+            "{folder} is not in an event",
+            hint="go to the folder of hackathon.yaml, or create an event with `hackathon event init`",
+            folder=start,
+        )
     return event / SURVEYS
 
 
@@ -145,7 +155,12 @@ class SurveyFolder:
         """The digest by which answers identify the questionnaire. Raises RequestError for a draft."""
         frozen = self.frozen
         if frozen is None:
-            raise RequestError("survey.not_open", name=self.name)
+            raise RequestError(
+                "survey.not_open",
+                "survey {name} is not open yet",
+                hint="open it: `hackathon survey open {name!q}`",
+                name=self.name,
+            )
         return frozen.digest
 
     def written(self) -> "Survey":
@@ -189,7 +204,16 @@ class SurveyFolder:
     def refuse_closed(self) -> None:
         """Raise RequestError if answers are no longer accepted."""
         if self.closing:
-            raise RequestError("survey.closed" if self.state == "closed" else "survey.closing", name=self.name)
+            raise RequestError(
+                Message("survey.closed", "survey {name} is closed")
+                if self.state == "closed"
+                else Message(
+                    "survey.closing",
+                    "survey {name} is being closed, or closing it was interrupted",
+                    hint="finish it: `hackathon survey close {name!q}`",
+                ),
+                name=self.name,
+            )
 
     def invited(self) -> int | None:
         """Return how many people were invited, by the questionnaire, else by its audience in hackathon.yaml."""

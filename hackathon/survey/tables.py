@@ -11,13 +11,13 @@ from hackathon.survey.statistics import ends
 from hackathon.text import markdown as markdown_text
 from hackathon.text.columns import aligned, wrapped
 from hackathon.text.csv_cells import harmless
-from hackathon.text.messages import localized, message
+from hackathon.text.messages import N_, NP_, _, localized, pgettext
 from hackathon.text.printable import printable
 
 _TAG_TEXTS = {
-    "thanks": "survey_summary.tag_thanks",
-    "request": "survey_summary.tag_request",
-    "difficulty": "survey_summary.tag_difficulty",
+    "thanks": N_("thanks"),
+    "request": N_("request"),
+    "difficulty": N_("difficulty"),
 }
 
 COLUMNS = 80
@@ -101,9 +101,7 @@ def comma_separated(summary: SurveySummary) -> str:
     for breakdown in summary.breakdowns:
         for group in breakdown.groups:
             for item in group.items:
-                writer.writerows(
-                    _cells([*first, breakdown.question.id, group.value or message("survey_summary.no_answer")], item)
-                )
+                writer.writerows(_cells([*first, breakdown.question.id, group.value or _("no answer")], item))
     for summary_text in summary.texts:
         about = [summary_text.question.id, localized(summary_text.question.text), "text", "", ""]
         for sentence in summary_text.sentences:
@@ -146,26 +144,28 @@ def _levels(item: ItemSummary) -> list[tuple[object, str, int]]:
 
 def label(question: Question, value: str) -> str:
     """Return the label of an option, or of the group without an answer."""
-    return localized(question.options.get(value, ""), value) if value else message("survey_summary.no_answer")
+    return localized(question.options.get(value, ""), value) if value else _("no answer")
 
 
 def _heading(summary: SurveySummary) -> Table:
     rate = summary.response_rate
     if rate is not None:
-        participation = message(
-            "survey_summary.answered_of", n=summary.n, invited=summary.invited, rate=f"{100 * rate:.0f}"
+        participation = _(
+            "{n} of {invited} answered ({rate} %)", n=summary.n, invited=summary.invited, rate=f"{100 * rate:.0f}"
         )
     elif summary.crowded:
-        participation = message("survey_summary.answered_more", n=summary.n, invited=summary.invited)
+        participation = _(
+            "{n} answers; invited according to the event: {invited}", n=summary.n, invited=summary.invited
+        )
     else:
-        participation = message("survey_summary.answered", n=summary.n)
+        participation = _("{n} answers", n=summary.n)
     notes = [participation]
     if summary.private:
-        notes.append(message("survey_summary.private_note"))
+        notes.append(_("NOT FOR PUBLICATION: includes small groups and sentences that were not reviewed."))
         if not summary.closed:
-            notes.append(message("survey_summary.open_note"))
+            notes.append(_("The survey is still open."))
     elif not summary.enough:
-        notes.append(message("survey_summary.too_few", k=summary.survey.smallest_group))
+        notes.append(_("Fewer than {k} answers: not shown.", k=summary.survey.smallest_group))
     return Table(localized(summary.survey.title) or summary.name, notes=tuple(notes))
 
 
@@ -185,24 +185,29 @@ def _of_items(items: Sequence[ItemSummary], told_elsewhere: Container[str]) -> l
         localized(item.question.text) for item in items if not item.shown and item.question.id not in told_elsewhere
     ]
     if hidden:
-        parts.append(Table(message("survey_summary.untold"), notes=(message("survey_summary.untold_note"),),
-                          lines=tuple(hidden)))  # fmt: skip
+        parts.append(
+            Table(
+                _("Not shown"),
+                notes=(_("Too few answers, or groups so small that people could be identified."),),
+                lines=tuple(hidden),
+            )
+        )
     return parts
 
 
 def _rating_table(items: Sequence[ItemSummary], names: Sequence[str] = (), title: str = "") -> Table:
     most = max(item.question.levels for item in items)
     heads = [
-        message("survey_summary.group" if names else "survey_summary.question"),
+        _(N_("group") if names else N_("question")),
         *(str(level) for level in range(1, most + 1)),
         *(
-            message(key)
+            _(key)
             for key in (
-                "survey_summary.n",
-                "survey_summary.missing",
-                "survey_summary.median",
-                "survey_summary.quartiles",
-                "survey_summary.mean",
+                N_("n"),
+                NP_("survey_summary", "missing"),
+                N_("median"),
+                N_("quartiles"),
+                N_("mean"),
             )
         ),
     ]
@@ -211,14 +216,23 @@ def _rating_table(items: Sequence[ItemSummary], names: Sequence[str] = (), title
         counts = [str(count) for count in item.counts] + [""] * (most - item.question.levels)
         rows.append((names[number] if names else _with_ends(item.question), *counts, str(item.n), str(item.missing),
                      plain_number(item.median), quartile_text(item), mean_text(item)))  # fmt: skip
-    notes = () if names else (message("survey_summary.ratings_note"),)
-    return Table(title or message("survey_summary.ratings"), tuple(heads), tuple(rows), notes)
+    notes = (
+        ()
+        if names
+        else (
+            _(
+                "Quartiles: linear interpolation (type 7 of Hyndman and Fan). The mean assumes that levels are "
+                "equally far apart; read the counts first. No mean is given over several questions."
+            ),
+        )
+    )
+    return Table(title or pgettext("survey_summary", "Ratings"), tuple(heads), tuple(rows), notes)
 
 
 def _share_table(items: Sequence[ItemSummary]) -> Table:
     heads = (
-        message("survey_summary.question"), message("survey_summary.on_target"), message("survey_summary.too_low"),
-        message("survey_summary.too_high"), message("survey_summary.bottom"), message("survey_summary.top"),
+        _("question"), pgettext("survey_summary", "on target"), _("below"),
+        _("above"), _("bottom 2"), _("top 2"),
     )  # fmt: skip
     rows = []
     for item in items:
@@ -228,26 +242,28 @@ def _share_table(items: Sequence[ItemSummary]) -> Table:
             (localized(item.question.text), share_text(item.on_target), str(item.too_low) if between else "",
              str(item.too_high) if between else "", share_text(item.bottom), share_text(item.top))
         )  # fmt: skip
-    notes = [message("survey_summary.shares_note")]
+    notes = [
+        _("In brackets: 95 % interval in % (Wilson 1927). For a question between two ends, the target is the middle.")
+    ]
     if any(ends(item.question.levels) == 1 for item in items):
-        notes.append(message("survey_summary.few_levels_note"))
-    return Table(message("survey_summary.shares"), heads, tuple(rows), tuple(notes))
+        notes.append(_("With fewer than four levels, top and bottom are one level each."))
+    return Table(_("Shares"), heads, tuple(rows), tuple(notes))
 
 
 def _choice_table(item: ItemSummary) -> Table:
-    heads = tuple(message(key) for key in ("survey_summary.option", "survey_summary.count", "survey_summary.share"))
+    heads = tuple(_(key) for key in (NP_("survey_summary", "option"), N_("answers"), N_("share")))
     rows = tuple((name, str(count), _percent(count, item.n)) for _, name, count in _levels(item))
-    notes = [message("survey_summary.of", n=item.n, missing=item.missing)]
+    notes = [_("n = {n}, missing {missing}", n=item.n, missing=item.missing)]
     if item.question.kind == "choices":
-        notes.append(message("survey_summary.choices_note"))
+        notes.append(_("Several answers were possible: shares are of respondents and may add up to more than 100 %."))
     return Table(localized(item.question.text), heads, rows, tuple(notes))
 
 
 def _number_table(items: Sequence[ItemSummary], names: Sequence[str] = (), title: str = "") -> Table:
     heads = (
-        message("survey_summary.group" if names else "survey_summary.question"), message("survey_summary.n"),
-        message("survey_summary.missing"), message("survey_summary.median"), message("survey_summary.quartiles"),
-        message("survey_summary.mean"),
+        _(N_("group") if names else N_("question")), _("n"),
+        pgettext("survey_summary", "missing"), _("median"), _("quartiles"),
+        _("mean"),
     )  # fmt: skip
     rows = []
     for number, item in enumerate(items):
@@ -255,17 +271,17 @@ def _number_table(items: Sequence[ItemSummary], names: Sequence[str] = (), title
         name = names[number] if names else localized(item.question.text) + (f" [{unit}]" if unit else "")
         rows.append((name, str(item.n), str(item.missing), plain_number(item.median), quartile_text(item),
                      plain_number(item.mean)))  # fmt: skip
-    return Table(title or message("survey_summary.numbers"), heads, tuple(rows))
+    return Table(title or _("Numbers"), heads, tuple(rows))
 
 
 def _broken_down(breakdown: Breakdown) -> list[Table]:
     question = breakdown.question
     parts = [
         Table(
-            message("survey_summary.by", question=localized(question.text)),
-            (message("survey_summary.group"), message("survey_summary.n")) if breakdown.groups else (),
+            _("By: {question}", question=localized(question.text)),
+            (_("group"), _("n")) if breakdown.groups else (),
             tuple((label(question, group.value), str(group.n)) for group in breakdown.groups),
-            (message("survey_summary.withheld"),) if breakdown.withheld else (),
+            (_("Some groups are not shown, to protect the identity of people."),) if breakdown.withheld else (),
         )
     ]
     items = zip(*(group.items for group in breakdown.groups), strict=True) if breakdown.groups else ()
@@ -287,10 +303,10 @@ def _broken_down(breakdown: Breakdown) -> list[Table]:
 
 
 def _options_by_group(items: Sequence[ItemSummary], names: Sequence[str], title: str) -> Table:
-    heads = (message("survey_summary.option"), *names)
+    heads = (pgettext("survey_summary", "option"), *names)
     levels = [_levels(item) for item in items]
     rows = [(name, *(str(column[number][2]) for column in levels)) for number, (_, name, _) in enumerate(levels[0])]
-    rows.append((message("survey_summary.n"), *(str(item.n) for item in items)))
+    rows.append((_("n"), *(str(item.n) for item in items)))
     return Table(title, heads, tuple(rows))
 
 
@@ -299,15 +315,15 @@ def _free(free: FreeText, summary: SurveySummary) -> Table:
         sentence.text + (f" [{', '.join(tag_name(tag) for tag in sentence.tags)}]" if sentence.tags else "")
         for sentence in free.sentences
     ]
-    notes = [message("survey_summary.wrote", n=free.n)] if free.n else []
+    notes = [_("{n} wrote text.", n=free.n)] if free.n else []
     if not summary.reviewed:
-        notes.append(message("survey_summary.unreviewed"))
+        notes.append(_("The sentences have not been reviewed yet: texts.yaml."))
     return Table(localized(free.question.text), notes=tuple(notes), lines=tuple(lines))
 
 
 def tag_name(tag: str) -> str:
     """Return the label of a tag; the questionnaire's label for its own tags."""
-    return message(_TAG_TEXTS[tag]) if tag in _TAG_TEXTS else tag
+    return _(_TAG_TEXTS[tag]) if tag in _TAG_TEXTS else tag
 
 
 def _with_ends(question: Question) -> str:

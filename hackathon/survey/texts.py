@@ -14,18 +14,18 @@ from hackathon.survey.durable import put
 from hackathon.survey.records import Answer, Sentence
 from hackathon.survey.sentences import mentions, sentences, tags, words_of
 from hackathon.text.files import open_regular
-from hackathon.text.messages import LANGUAGES, message, speaking
+from hackathon.text.messages import LANGUAGES, N_, Message, _, speaking
 from hackathon.text.printable import printable
 
 if TYPE_CHECKING:
     from hackathon.config.event import Event
 
 _MENTION_TEXTS = {
-    "name": "survey_summary.mention_name",
-    "account": "survey_summary.mention_account",
-    "team": "survey_summary.mention_team",
-    "telephone": "survey_summary.mention_telephone",
-    "mail": "survey_summary.mention_mail",
+    "name": N_("name {word}"),
+    "account": N_("account {word}"),
+    "team": N_("team {word}"),
+    "telephone": N_("telephone number {word}"),
+    "mail": N_("e-mail address {word}"),
 }
 
 TEXTS_FILE = "texts.yaml"
@@ -76,7 +76,7 @@ def names_of(event: "Event") -> dict[str, list[str]]:
 
 def told(matches: Sequence[tuple[str, str]]) -> str:
     """Return the names that a sentence mentions, in the current language."""
-    return ", ".join(message(_MENTION_TEXTS[kind], word=word) for kind, word in matches)
+    return ", ".join(_(_MENTION_TEXTS[kind], word=word) for kind, word in matches)
 
 
 def write_texts(
@@ -103,7 +103,15 @@ def _yaml(survey: Survey, by_question: Mapping[str, Sequence[Sentence]], names: 
     lines = []
     for code in LANGUAGES:
         with speaking(code):
-            header = message("survey_summary.texts_header", tags=", ".join(words_of(survey.tags)))
+            header = _(
+                "Free answers, cut into sentences, in random order. Read them before they go out:\n"
+                "- delete sentences, or words in them, by which somebody can be recognised or hurt;\n"
+                "- correct the tags ({tags}); a sentence may have several, or none;\n"
+                "- look twice at what is marked with `check:`;\n"
+                "- then write `reviewed: true`. Nothing of this file is published before.\n"
+                "The file is written once; what you change stays.",
+                tags=", ".join(words_of(survey.tags)),
+            )
         lines += [f"# {line}".rstrip() for line in (*header.splitlines(), "")]
     lines += ["", "reviewed: false", "questions:"]
     for question, some in by_question.items():
@@ -111,7 +119,7 @@ def _yaml(survey: Survey, by_question: Mapping[str, Sequence[Sentence]], names: 
         for sentence in some:
             mentioned = mentions(sentence.text, names)
             if mentioned:
-                text = message("survey_summary.texts_check", what=told(mentioned))
+                text = _("check: {what}", what=told(mentioned))
                 lines.append(f"  # {printable(text)}")
             lines += [f"  - text: {_quoted(sentence.text)}", f"    tags: [{', '.join(map(_quoted, sentence.tags))}]"]
     return "\n".join(lines) + "\n"
@@ -143,25 +151,46 @@ def read_texts(folder: Path, survey: Survey) -> Texts | None:
 
     value = document.value if isinstance(document.value, dict) else {}
     if not isinstance(document.value, dict):
-        wrong((), "survey_summary.texts_no_mapping")
+        wrong((), Message("survey_summary.texts_no_mapping", "must be `key: value` lines"))
     for key in value:
         if key not in ("reviewed", "questions"):
-            wrong((key,), "survey_summary.texts_unknown_key", word=shown(key))
+            wrong(
+                (key,),
+                Message(
+                    "survey_summary.texts_unknown_key",
+                    "unknown key {word}; sentences have `text` and `tags`, the file has `reviewed` and `questions`",
+                ),
+                word=shown(key),
+            )
     reviewed = value.get("reviewed", False)
     if not isinstance(reviewed, bool):
-        wrong(("reviewed",), "survey_summary.texts_reviewed", value=shown(reviewed))
+        wrong(
+            ("reviewed",),
+            Message("survey_summary.texts_reviewed", "{value} is neither true nor false"),
+            value=shown(reviewed),
+        )
     identifiers = [question.id for question in survey.questions if question.kind == "text"]
     by_question: dict[str, tuple[Sentence, ...]] = {}
     questions = value.get("questions") or {}
     if not isinstance(questions, dict):
-        wrong(("questions",), "survey_summary.texts_no_mapping")
+        wrong(("questions",), Message("survey_summary.texts_no_mapping", "must be `key: value` lines"))
         questions = {}
     for question, some in questions.items():
         if question not in identifiers:
-            wrong(("questions", question), "survey_summary.texts_no_question", id=shown(question),
-                  known=", ".join(identifiers) or "–")  # fmt: skip
+            wrong(
+                ("questions", question),
+                Message(
+                    "survey_summary.texts_no_question",
+                    "the questionnaire has no free-text question {id}; it has: {known}",
+                ),
+                id=shown(question),
+                known=", ".join(identifiers) or "–",
+            )
         elif not isinstance(some, list | None):
-            wrong(("questions", question), "survey_summary.texts_no_list")
+            wrong(
+                ("questions", question),
+                Message("survey_summary.texts_no_list", "must be a list of sentences, each line starting with `- `"),
+            )
         else:
             read = [_sentence(entry, ("questions", question, number), wrong) for number, entry in enumerate(some or ())]
             by_question[question] = tuple(sentence for sentence in read if sentence is not None)
@@ -177,14 +206,29 @@ def _sentence(value: Any, key: tuple[str | int, ...], wrong: Any) -> Sentence | 
     text, marks = value.get("text"), value.get("tags") or []
     for name in value:
         if name not in ("text", "tags"):
-            wrong((*key, name), "survey_summary.texts_unknown_key", word=shown(name))
+            wrong(
+                (*key, name),
+                Message(
+                    "survey_summary.texts_unknown_key",
+                    "unknown key {word}; sentences have `text` and `tags`, the file has `reviewed` and `questions`",
+                ),
+                word=shown(name),
+            )
     if isinstance(marks, str):
         marks = [marks]
     if not isinstance(marks, list) or not all(isinstance(mark, str) for mark in marks):
-        wrong((*key, "tags"), "survey_summary.texts_tags", value=shown(marks))
+        wrong(
+            (*key, "tags"),
+            Message("survey_summary.texts_tags", "{value} is not a list of tags; write for example [thanks, request]"),
+            value=shown(marks),
+        )
         marks = []
     if isinstance(text, list | dict):
-        wrong((*key, "text"), "survey_summary.texts_text", value=shown(text))
+        wrong(
+            (*key, "text"),
+            Message("survey_summary.texts_text", "{value} is not text; put the sentence in quotes"),
+            value=shown(text),
+        )
         return None
     # YAML reads `- 42` as a number, but its author meant a sentence
     plain = "" if text is None else str(text).strip()
@@ -199,8 +243,22 @@ def _read(path: Path) -> bytes | None:
         return None
     except OSError as error:
         raise ConfigError(
-            [Problem("config.file_unreadable", path, values={"reason": error.strerror or str(error)})]
+            [
+                Problem(
+                    Message("config.file_unreadable", "the file cannot be read: {reason}"),
+                    path,
+                    values={"reason": error.strerror or str(error)},
+                )
+            ]
         ) from None
     if len(raw) > LARGEST:
-        raise ConfigError([Problem("config.file_too_large", path, values={"limit": f"{LARGEST >> 20} MiB"})])
+        raise ConfigError(
+            [
+                Problem(
+                    Message("config.file_too_large", "the file is larger than {limit}"),
+                    path,
+                    values={"limit": f"{LARGEST >> 20} MiB"},
+                )
+            ]
+        )
     return raw

@@ -58,7 +58,12 @@ class Tokens:
 
         issued = self.issued()
         if not 0 <= count <= MOST_TOKENS - len(issued):
-            raise RequestError("survey.tokens_many", count=count, limit=MOST_TOKENS - len(issued))
+            raise RequestError(
+                "survey.tokens_many",
+                "cannot create {count} tokens: choose from 0 to {limit}",
+                count=count,
+                limit=MOST_TOKENS - len(issued),
+            )
         new_tokens = [letters(TOKEN_LETTERS) for _ in range(count)]
         if new_tokens or not (self.folder / "issued.json").exists():
             # sorted by digest, which does not show the order in which they were issued

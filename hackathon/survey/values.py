@@ -13,6 +13,7 @@ from typing import Any
 from hackathon.board.entry import clean
 from hackathon.config.survey import Question, Survey
 from hackathon.survey.records import Value
+from hackathon.text.messages import NP_, Message
 from hackathon.text.normalise import plain
 from hackathon.text.told import Sayable
 
@@ -51,7 +52,13 @@ def read_values(survey: Survey, raw: Mapping[str, Sequence[str]]) -> tuple[dict[
     questions = {question.id: question for question in survey.questions}
     for identifier in raw:
         if identifier not in questions:
-            problems.append(ValueProblem(_shown(identifier), "survey.no_question", {"question": _shown(identifier)}))
+            problems.append(
+                ValueProblem(
+                    _shown(identifier),
+                    Message("survey.no_question", "there is no question {question}"),
+                    {"question": _shown(identifier)},
+                )
+            )
     for question in survey.questions:
         texts = [text for text in raw.get(question.id, ()) if not _empty(question, text)]
         try:
@@ -62,21 +69,21 @@ def read_values(survey: Survey, raw: Mapping[str, Sequence[str]]) -> tuple[dict[
         if value not in ("", ()):  # `;` alone is not a choice
             values[question.id] = value
         elif question.required:
-            problems.append(ValueProblem(question.id, "survey.required"))
+            problems.append(ValueProblem(question.id, Message("survey.required", "please answer this question")))
     if not values and not problems:
-        problems.append(ValueProblem("", "survey.nothing_answered"))
+        problems.append(ValueProblem("", Message("survey.nothing_answered", "no question has an answer")))
     return values, problems
 
 
 def read_stored(survey: Survey, stored: Any) -> tuple[dict[str, Value], list[ValueProblem]]:
     """Return the values of an answer that was stored as JSON values, checked like any other answer."""
     if not isinstance(stored, dict):
-        return {}, [ValueProblem("", "survey.no_values")]
+        return {}, [ValueProblem("", Message("survey.no_values", "the values are not readable"))]
     raw: dict[str, list[str]] = {}
     for identifier, value in stored.items():
         parts = value if isinstance(value, list) else [value]
         if any(isinstance(part, bool) or not isinstance(part, (str, int, float)) for part in parts):
-            return {}, [ValueProblem(_shown(identifier), "survey.no_values")]
+            return {}, [ValueProblem(_shown(identifier), Message("survey.no_values", "the values are not readable"))]
         raw[identifier] = [part if isinstance(part, str) else repr(part) for part in parts]
     # a list contains complete options, so labels with a `;` in them are not split
     return read_values(survey, raw)
@@ -117,14 +124,18 @@ def _empty(question: Question, text: str) -> bool:
 
 def _only(texts: Sequence[str]) -> str:
     if len(texts) > 1:
-        raise _Wrong("survey.one_only", count=len(texts))
+        raise _Wrong(Message("survey.one_only", "only one answer is allowed, not {count}"), count=len(texts))
     return texts[0]
 
 
 def _rating(question: Question, texts: Sequence[str]) -> int:
     text = _only(texts)
     word = plain(text[:LONGEST_WORD])
-    wrong = _Wrong("survey.no_level", value=_shown(text), levels=question.levels)
+    wrong = _Wrong(
+        Message("survey.no_level", "{value} is not a level from 1 to {levels}"),
+        value=_shown(text),
+        levels=question.levels,
+    )
     low, high = ([plain(label) for label in texts_of(end)] for end in (question.low, question.high))
     match = _LEVEL.match(word)
     if match is None:
@@ -198,7 +209,9 @@ def _unknown_option(question: Question, text: str) -> _Wrong:
         for value, label in list(question.options.items())[:12]
     )
     return _Wrong(
-        "survey.no_option", value=_shown(text), known=available + (" …" if len(question.options) > 12 else "")
+        Message("survey.no_option", "{value} is not one of the options: {known}"),
+        value=_shown(text),
+        known=available + (" …" if len(question.options) > 12 else ""),
     )
 
 
@@ -214,7 +227,9 @@ def _choices(question: Question, texts: Sequence[str]) -> tuple[str, ...]:
 def _several(question: Question, names: Mapping[str, str], text: str) -> list[str]:
     """Return the options in one text, separated by `;`, `,` and similar signs; labels may contain such signs too."""
     if len(text) > LONGEST_LIST:
-        raise _Wrong("survey.text_long", count=len(text), limit=LONGEST_LIST)
+        raise _Wrong(
+            Message("survey.text_long", "{count} characters; the limit is {limit}"), count=len(text), limit=LONGEST_LIST
+        )
     parts = _parted(text)
     # at most the signs of the longest option, so that a text of nothing but signs is read quickly, too
     most = max(len(_parted(word)) for value, label in question.options.items() for word in (value, *texts_of(label)))
@@ -247,21 +262,33 @@ def _number(question: Question, texts: Sequence[str]) -> float | int:
         word = word.replace(",", "")
     match = _NUMBER.match(word)
     if match is None or (match[2] and match[2] not in [plain(unit) for unit in texts_of(question.unit)]):
-        raise _Wrong("survey.no_number", value=_shown(text))
+        raise _Wrong(Message("survey.no_number", NP_("survey", "{value} is not a number")), value=_shown(text))
     number = float(match[1])
     if not math.isfinite(number):
-        raise _Wrong("survey.no_number", value=_shown(text))
+        raise _Wrong(Message("survey.no_number", NP_("survey", "{value} is not a number")), value=_shown(text))
     if question.least is not None and number < question.least:
-        raise _Wrong("survey.number_small", value=_shown(text), least=plain_number(question.least))
+        raise _Wrong(
+            Message("survey.number_small", "{value} is less than {least}"),
+            value=_shown(text),
+            least=plain_number(question.least),
+        )
     if question.most is not None and number > question.most:
-        raise _Wrong("survey.number_large", value=_shown(text), most=plain_number(question.most))
+        raise _Wrong(
+            Message("survey.number_large", "{value} is more than {most}"),
+            value=_shown(text),
+            most=plain_number(question.most),
+        )
     return int(number) if number.is_integer() and abs(number) < 2**53 else number
 
 
 def _text(question: Question, texts: Sequence[str]) -> str:
     text = clean(_only(texts).replace("\r\n", "\n").replace("\r", "\n")).strip()
     if len(text) > question.longest:
-        raise _Wrong("survey.text_long", count=len(text), limit=question.longest)
+        raise _Wrong(
+            Message("survey.text_long", "{count} characters; the limit is {limit}"),
+            count=len(text),
+            limit=question.longest,
+        )
     return text
 
 

@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from hackathon.text.messages import message
+from hackathon.text.messages import _
 
 HOLE = 64 << 10
 """Consecutive zero bytes that count as a hole: a sparse file of any size costs its writer nothing."""
@@ -66,7 +66,7 @@ def open_regular(path: Path | str) -> BinaryIO:
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise OSError(errno.EINVAL, message("access.kind"), str(path))
+            raise OSError(errno.EINVAL, _("it is not a regular file"), str(path))
         return open(descriptor, "rb")  # noqa: PTH123 — a descriptor, not a path; the caller closes it
     except BaseException:
         os.close(descriptor)

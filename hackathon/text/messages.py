@@ -1,38 +1,64 @@
-"""Look up the texts for people, in English or Japanese.
+"""The texts a person reads: English where they are written in the code, translated when they are shown.
 
-A message id is `<module>.<key>`; `<module>` names a module of `hackathon.text.catalogue`, whose folders mirror the
-packages (`FOLDERS`). A module is loaded on first use, so that `--help` does not load unused texts. Placeholders are
-`str.format` fields; `{jobs} {jobs:job|jobs}` selects the word by the number, and `{run!q}` is quoted for a shell, as
-required for every value in a command that somebody may paste.
+`_("{path} cannot be read: {reason}", path=path, reason=reason)` returns a text in the reader's language.
+Placeholders are `str.format` fields. `{run!q}` is quoted for a shell, as every value in a command must be that somebody
+may paste. `{jobs:job|jobs}` chooses the word by a number where `ngettext` cannot: in a text with several numbers, or
+one that is shown later. Without values a text is shown as it stands, braces too. `N_` marks a text that is shown later;
+`Message` gives a text the id by which records, JSON and other programs know it.
+
+English needs no file. Another language is loaded from `hackathon/locale` when it is first spoken.
 """
 
-import importlib
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import TYPE_CHECKING
 
-from hackathon.text.catalogue import FOLDERS
+if TYPE_CHECKING:
+    from gettext import GNUTranslations
 
 LANGUAGES = ("en", "ja")
 _WORD = re.compile(r"\{(\w+)!q\}")
 _PLURAL = re.compile(r"\{(\w+):([^{}|]*)\|([^{}|]*)\}")
+_CONTEXT = "\x04"
+"""What separates a context from its text, in files of gettext, too."""
 _chosen: str | None = None
-# A server's threads render pages in both languages at the same time, so a block's choice is valid only for its thread.
+# A server's threads make pages in both languages at the same time: a block's choice holds for its own thread only.
 _spoken: ContextVar[str | None] = ContextVar("spoken", default=None)
 _worded: ContextVar[Callable[[str], str] | None] = ContextVar("worded", default=None)
+_catalogues: dict[str, "GNUTranslations"] = {}
+
+
+class Message(str):
+    """The id of a message, with its English text and with what to do about it; as text it is the id alone."""
+
+    text: str
+    hint: str
+
+    def __new__(cls, identifier: str, text: str, *, hint: str = "") -> "Message":
+        message = super().__new__(cls, identifier)
+        message.text, message.hint = text, hint
+        return message
+
+    def __reduce__(self) -> tuple[Callable[[str, str, str], "Message"], tuple[str, str, str]]:
+        return _message, (str(self), self.text, self.hint)
+
+
+def _message(identifier: str, text: str, hint: str) -> Message:
+    return Message(identifier, text, hint=hint)
 
 
 def set_language(language: str | None) -> None:
-    """Choose the language of this process; `None` returns to the environment's."""
+    """Choose the language for this process; `None` returns to the environment's."""
     global _chosen
     _chosen = _known(language)
 
 
 @contextmanager
 def speaking(language: str) -> Iterator[None]:
-    """Choose the language inside a `with` block of this thread: one process may render pages in two languages."""
+    """Choose the language inside a `with` block of this thread: one process makes pages in two languages."""
     token = _spoken.set(_known(language))
     try:
         yield
@@ -42,7 +68,7 @@ def speaking(language: str) -> Iterator[None]:
 
 @contextmanager
 def worded(change: Callable[[str], str]) -> Iterator[None]:
-    """Change every text of the catalogue inside a `with` block of this thread before its placeholders are filled."""
+    """Change every text inside a `with` block of this thread before its placeholders are filled."""
     token = _worded.set(change)
     try:
         yield
@@ -57,7 +83,7 @@ def _known(language: str | None) -> str | None:
 
 
 def language(environment: Mapping[str, str] | None = None) -> str:
-    """Return `en` or `ja`: the chosen language, else HACKATHON_LANG, else the locale (LC_ALL, LC_MESSAGES, LANG)."""
+    """Return `en` or `ja`: what was chosen, else HACKATHON_LANG, else the locale (LC_ALL, LC_MESSAGES, LANG)."""
     chosen = _spoken.get() or _chosen
     if chosen is not None:
         return chosen
@@ -69,25 +95,61 @@ def language(environment: Mapping[str, str] | None = None) -> str:
     return "en"
 
 
-def lookup(identifier: str) -> tuple[str, str] | None:
-    """Return (English, Japanese) of a message id, or None when the catalogue does not have it."""
-    name, _, key = identifier.partition(".")
-    if name not in FOLDERS:
-        return None
-    module = importlib.import_module(f"hackathon.text.catalogue.{FOLDERS[name]}.{name}")
-    pair: tuple[str, str] | None = module.MESSAGES.get(key)
-    return pair
+def _(text: str, /, **values: object) -> str:
+    """Return a text, or that of a `Message`, in the current language with its placeholders filled."""
+    return _filled(_translated(text.text if isinstance(text, Message) else text, language()), values)
 
 
-def message(identifier: str, **values: object) -> str:
-    """Return the message in the current language with its placeholders filled.
+def ngettext(one: str, many: str, count: object, /, **values: object) -> str:
+    """Return the text for one or for many in the current language, with its placeholders filled."""
+    spoken = language()
+    if spoken == "en":
+        return _filled(one if str(count) == "1" else many, values)
+    return _filled(_catalogue(spoken).ngettext(one, many, 1 if str(count) == "1" else 2), values)
 
-    Raises KeyError for an unknown id: that is a bug, for which a test searches.
-    """
-    pair = lookup(identifier)
-    if pair is None:
-        raise KeyError(f"no message {identifier!r} in the catalogue")
-    text = pair[LANGUAGES.index(language())]
+
+def pgettext(context: str, text: str, /, **values: object) -> str:
+    """Return a text whose translation depends on where it stands, with its placeholders filled."""
+    return _(f"{context}{_CONTEXT}{text}", **values)
+
+
+def N_(text: str, /) -> str:
+    """Mark a text for translation and return it as it is: it is shown later, by `_`."""
+    return text
+
+
+def NP_(context: str, text: str, /) -> str:
+    """Mark a text whose translation depends on where it stands; `_` shows it."""
+    return f"{context}{_CONTEXT}{text}"
+
+
+def texts_of(identifier: str) -> dict[str, str]:
+    """Return `text` and `hint` of a `Message`, in English: what one process writes of a failure for another."""
+    message = identifier if isinstance(identifier, Message) else Message(identifier, "")
+    return {"text": message.text, "hint": message.hint}
+
+
+def translations(text: str) -> tuple[str, ...]:
+    """Return a text in every language, to recognise what was written in any."""
+    return tuple(_translated(text, code) for code in LANGUAGES)
+
+
+def _translated(text: str, spoken: str) -> str:
+    if spoken == "en":
+        return text.partition(_CONTEXT)[2] or text
+    translated = _catalogue(spoken).gettext(text)
+    return translated.partition(_CONTEXT)[2] or translated  # the text itself, where nobody has translated it
+
+
+def _catalogue(spoken: str) -> "GNUTranslations":
+    if spoken not in _catalogues:
+        from hackathon.text.locale import catalogue
+
+        _catalogues[spoken] = catalogue(spoken)
+    return _catalogues[spoken]
+
+
+def _filled(text: str, values: Mapping[str, object]) -> str:
     change = _worded.get()
     if change is not None:
         text = change(text)
@@ -95,7 +157,7 @@ def message(identifier: str, **values: object) -> str:
 
 
 def _quoted(text: str, values: Mapping[str, object]) -> str:
-    """Return the text with each `{name!q}` replaced by the value, quoted as a word of a shell command."""
+    """Return the text with each `{name!q}` replaced by the value as a word for a shell: it stands in a command."""
     if "!q}" not in text:
         return text
     import shlex
@@ -104,7 +166,7 @@ def _quoted(text: str, values: Mapping[str, object]) -> str:
 
 
 def _counted(text: str, values: Mapping[str, object]) -> str:
-    """Return the text with each `{count:one|many}` replaced by the word for the count."""
+    """Return the text with each `{count:one|many}` replaced by the word that goes with the count."""
     if "|" not in text:
         return text
     return _PLURAL.sub(lambda field: field[2] if str(values.get(field[1])) == "1" else field[3], text)

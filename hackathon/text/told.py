@@ -1,30 +1,34 @@
-"""Messages that are stored as ids with their values, and rendered when they are read.
+"""Messages that are kept as ids with their values, and said when somebody reads them.
 
-Separate from `messages`, which the helper command of the local scheduler loads and which has to start quickly.
+Apart from `messages`, which the small command of the local scheduler loads and which has to start quickly.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from hackathon.text.messages import lookup, message
+from hackathon.text.messages import Message, _
 
 
 class Sayable:
-    """An object with a message id and values: its texts are rendered on access, in the current language."""
+    """What has a message id and values: its texts are made when they are read, in the language of that moment."""
 
     id: str
     values: Mapping[str, Any]
 
     @property
     def text(self) -> str:
-        """The text in the current language."""
-        return message(self.id, **self.values)
+        """The text in the current language. Raises KeyError for an id of another version, which has no text here."""
+        message = known(self.id)
+        if message is None:
+            raise KeyError(f"no message {self.id!r}")
+        return _(message, **self.values)
 
     @property
     def remedy(self) -> str:
-        """The remedy, message `<id>_hint`; empty when the catalogue has none."""
-        return message(f"{self.id}_hint", **self.values) if lookup(f"{self.id}_hint") else ""
+        """What to do about it; empty where the message has no hint."""
+        message = known(self.id)
+        return _(message.hint, **self.values) if message and message.hint else ""
 
     def __str__(self) -> str:
         return self.text
@@ -32,12 +36,21 @@ class Sayable:
 
 @dataclass(frozen=True)
 class Told(Sayable):
-    """A stored message with its values."""
+    """One message with its values, as it is kept until somebody reads it."""
 
     id: str
     values: Mapping[str, Any] = field(default_factory=dict)
 
 
 def tell(identifier: str, **values: object) -> Told:
-    """Return a message that is rendered later."""
+    """Return a message that is kept until somebody reads it; `stored.STORED` has its text."""
     return Told(identifier, values)
+
+
+def known(identifier: str) -> Message | None:
+    """Return the message that an id stands for: itself where it carries its text, else that of `stored.STORED`."""
+    if isinstance(identifier, Message):
+        return identifier
+    from hackathon.text.stored import STORED
+
+    return STORED.get(identifier)

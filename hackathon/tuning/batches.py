@@ -215,7 +215,12 @@ def batch_parameter(program: SingleProcess) -> tuple[str, int]:
     name = named(BATCH, program.declared, program.request)
     value = program.request.parameters.get(name or "")
     if name is None or not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise RequestError("largest_batch.no_parameter", names=", ".join(BATCH))
+        raise RequestError(
+            "largest_batch.no_parameter",
+            "the program declares no batch size ({names}) as a whole number",
+            hint="Declare it under `parameters:` in project.yaml and use it in `command`.",
+            names=", ".join(BATCH),
+        )
     return name, value
 
 
@@ -249,9 +254,15 @@ def batch_measurement(program: SingleProcess, limit: int | None, seconds: int) -
 def check_limit(program: SingleProcess, limit: int | None) -> None:
     """Raise RequestError without a limit on a machine without GPUs, and with one on a machine with GPUs."""
     if limit is None and not program.request.gpus_per_node:
-        raise RequestError("largest_batch.no_limit")
+        raise RequestError(
+            "largest_batch.no_limit", "a machine without GPUs needs a limit of memory", hint="Give one: --memory 8GB"
+        )
     if limit is not None and program.request.gpus_per_node:
-        raise RequestError("largest_batch.limit_of_gpu")
+        raise RequestError(
+            "largest_batch.limit_of_gpu",
+            "--memory limits the address space, which CUDA needs much of; with GPUs, the limit is the GPU's memory",
+            hint="Leave --memory out.",
+        )
 
 
 def _text(path: str) -> str:
@@ -271,10 +282,14 @@ def _template(program: SingleProcess, name: str, first: int, settings: Mapping[s
         offsets = [at for at in range(len(word)) if word.startswith(str(first), at)]
         fitting = [at for at in offsets if word[:at] + str(other) + word[at + len(str(first)) :] == changed]
         if not fitting:
-            raise RequestError("largest_batch.not_in_command", name=name)
+            raise RequestError(
+                "largest_batch.not_in_command", "the command does not contain the value of {name} as it is", name=name
+            )
         words.append(word[: fitting[0]] + MARK + word[fitting[0] + len(str(first)) :])
     if words == command:
-        raise RequestError("largest_batch.not_in_command", name=name)
+        raise RequestError(
+            "largest_batch.not_in_command", "the command does not contain the value of {name} as it is", name=name
+        )
     return words
 
 

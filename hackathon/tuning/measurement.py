@@ -91,9 +91,15 @@ class SingleProcess:
         """
         options = self.sources.options
         if options.in_place:
-            raise RequestError("speedup.in_place")
+            raise RequestError(
+                "speedup.in_place", "--in-place does not work here: each start needs its own copy of the program"
+            )
         if options.nodes not in (None, 1) or options.processes not in (None, 1):
-            raise RequestError("speedup.one_process")
+            raise RequestError(
+                "speedup.one_process",
+                "speedup measures one process on one node",
+                hint="Leave --nodes and --processes out.",
+            )
         return self.resolved(self.alone)
 
     @cached_property

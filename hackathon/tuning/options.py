@@ -188,7 +188,11 @@ def asked_for(texts: "tuple[str, ...]", sources: "Sources") -> list[Option]:
     options = []
     for axis in read_axes(texts, sources):
         if axis.name.removeprefix("options.") in OPTIONS:
-            raise RequestError("speedup.not_an_option", name=axis.name)
+            raise RequestError(
+                "speedup.not_an_option",
+                "{name} is an option of the toolkit; measure parameters of the program or env.VARIABLE",
+                name=axis.name,
+            )
         if axis.name in BATCH:
             base = resolve(sources).parameters.get(axis.name)
             options += [

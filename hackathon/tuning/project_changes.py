@@ -27,9 +27,18 @@ def changed(folder: Path, settings: Mapping[str, Scalar]) -> tuple[Path, str, st
     """
     path = folder / PROJECT_FILE
     if not path.is_file():
-        raise RequestError("speedup.no_project", folder=folder)
+        raise RequestError(
+            "speedup.no_project",
+            "there is no project.yaml in {folder} to write to",
+            hint="Create one: hackathon init",
+            folder=folder,
+        )
     if path.is_symlink() or foreign(path, own()) is not None:
-        raise RequestError("speedup.not_own", path=path)
+        raise RequestError(
+            "speedup.not_own",
+            "{path} belongs to somebody else, is a link, or can be replaced by others: it is not written",
+            path=path,
+        )
     with open_regular(path) as stream:
         raw = stream.read(MAXIMUM)
     project = load_project(folder, raw)
@@ -39,9 +48,13 @@ def changed(folder: Path, settings: Mapping[str, Scalar]) -> tuple[Path, str, st
             text = set_value(text, _place(project, name), _written(name, value))
         edited = load_project(folder, text.encode())
     except (NotEditableError, ConfigError):
-        raise RequestError("speedup.not_writable", path=path) from None
+        raise RequestError(
+            "speedup.not_writable", "{path} cannot be changed automatically: set the values by hand", path=path
+        ) from None
     if not all(_told(edited, name) == _written(name, value) for name, value in settings.items()):
-        raise RequestError("speedup.not_writable", path=path)
+        raise RequestError(
+            "speedup.not_writable", "{path} cannot be changed automatically: set the values by hand", path=path
+        )
     return path, before, text
 
 
@@ -49,7 +62,9 @@ def write(path: Path, before: str, after: str) -> None:
     """Write the new text, unless the file has changed meanwhile. Raises RequestError and OSError."""
     with open_regular(path) as stream:
         if stream.read(MAXIMUM).decode("utf-8", "replace") != before:
-            raise RequestError("speedup.changed_meanwhile", path=path)
+            raise RequestError(
+                "speedup.changed_meanwhile", "{path} was changed in the meantime: nothing was written", path=path
+            )
     mode = path.stat().st_mode & 0o777
     write_whole(path, after, mode)
     path.chmod(mode)  # the umask may have removed bits

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from hackathon.jobs.settings import settings_text
 from hackathon.profiling.shares import PART_TEXTS, PARTS
 from hackathon.scaling.show import number
-from hackathon.text.messages import message
+from hackathon.text.messages import N_, _, ngettext
 from hackathon.text.units import format_size
 from hackathon.tuning.batches import BatchProbe, LargestBatch
 from hackathon.tuning.intervals import FALSE_CLAIMS
@@ -14,55 +14,57 @@ from hackathon.tuning.result import SpeedupResult
 from hackathon.tuning.verdict import LOG, OptionRow
 
 _KIND_TEXTS = {
-    "search": "largest_batch.kind_search",
-    "confirm": "largest_batch.kind_confirm",
-    "bf16": "largest_batch.kind_bf16",
-    "recompute": "largest_batch.kind_recompute",
-    "checkpointing": "largest_batch.kind_checkpointing",
-    "accumulate": "largest_batch.kind_accumulate",
+    "search": N_("search"),
+    "confirm": N_("confirmation, longer"),
+    "bf16": N_("with bf16"),
+    "recompute": N_("with recomputation"),
+    "checkpointing": N_("with activation checkpointing"),
+    "accumulate": N_("half the batch, accumulate 2"),
 }
 
 _HEAD_TEXTS = {
-    "option": "speedup.head_option",
-    "ratio": "speedup.head_ratio",
-    "interval": "speedup.head_interval",
-    "verdict": "speedup.head_verdict",
-    "loss": "speedup.head_loss",
-    "reason": "speedup.head_reason",
-    "batch": "largest_batch.head_batch",
-    "what": "largest_batch.head_what",
-    "result": "largest_batch.head_result",
-    "memory": "largest_batch.head_memory",
+    "option": N_("option"),
+    "ratio": N_("speed"),
+    "interval": N_("interval"),
+    "verdict": N_("verdict"),
+    "loss": N_("loss"),
+    "reason": N_("reason"),
+    "batch": N_("batch"),
+    "what": N_("start"),
+    "result": N_("result"),
+    "memory": N_("peak memory"),
 }
 
 _VERDICT_TEXTS = {
-    "faster": "speedup.verdict_faster",
-    "slower": "speedup.verdict_slower",
-    "none": "speedup.verdict_none",
-    "few": "speedup.verdict_few",
-    "failed": "speedup.verdict_failed",
+    "faster": N_("faster"),
+    "slower": N_("slower"),
+    "none": N_("within the noise"),
+    "few": N_("not known: too few rounds"),
+    "failed": N_("failed"),
 }
 
 _LOSS_TEXTS = {
-    "untouched": "speedup.loss_untouched",
-    "same": "speedup.loss_same",
-    "worse": "speedup.loss_worse",
-    "unknown": "speedup.loss_unknown",
+    "untouched": N_("not affected"),
+    "same": N_("same"),
+    "worse": N_("worse"),
+    "unknown": N_("not known"),
 }
 
 _FAKE_TEXTS = {
-    "memory": "largest_batch.fake_memory",
-    "no-step": "largest_batch.fake_no_step",
-    "no-backward": "largest_batch.fake_no_backward",
-    "no-growth": "largest_batch.fake_no_growth",
-    "compiled": "largest_batch.fake_compiled",
-    "failed": "largest_batch.fake_failed",
+    "memory": N_("memory with it: {predicted} predicted by fake tensors, {measured} measured ({error} %)"),
+    "no-step": N_(
+        "fake tensors predict nothing here: the first start made no step of a torch optimizer that could be observed"
+    ),
+    "no-backward": N_("fake tensors predict nothing here: no `backward` of a module's result was seen in a step"),
+    "no-growth": N_("fake tensors predict nothing here: by them, the memory of a step does not grow with the batch"),
+    "compiled": N_("fake tensors predict nothing here: the step is compiled, and observing it would compile it again"),
+    "failed": N_("fake tensors predict nothing here: the step cannot be computed with them ({text})"),
 }
 
 _LEFT_TEXTS = {
-    "there": "speedup.left_there",
-    "gpu": "speedup.left_gpu",
-    "lines": "speedup.left_lines",
+    "there": N_("not tried, the program sets it itself: {names}"),
+    "gpu": N_("not tried, needs a GPU: {names}"),
+    "lines": N_("not tried: {name} needs these lines:"),
 }
 
 OPTION_HEADS = ("option", "ratio", "interval", "verdict", "loss", "reason")
@@ -71,7 +73,7 @@ PROBE_HEADS = ("batch", "what", "result", "memory")
 
 def option_heads() -> list[str]:
     """Return the headings of the table of options."""
-    return [message(_HEAD_TEXTS[name]) for name in OPTION_HEADS]
+    return [_(_HEAD_TEXTS[name]) for name in OPTION_HEADS]
 
 
 def option_cells(row: OptionRow) -> list[str]:
@@ -82,8 +84,8 @@ def option_cells(row: OptionRow) -> list[str]:
         row.name,
         f"{ratio.middle:.3f}×" if ratio is not None else "–",
         interval,
-        message(_VERDICT_TEXTS[row.verdict]),
-        message(_LOSS_TEXTS[row.loss]),
+        _(_VERDICT_TEXTS[row.verdict]),
+        _(_LOSS_TEXTS[row.loss]),
         row.reason or "–",
     ]
 
@@ -92,30 +94,40 @@ def baseline_sentences(result: SpeedupResult) -> Iterator[str]:
     """Yield the throughput of the unchanged program, and the split of its steps' time."""
     compared = result.compared
     unit = f" {compared.unit}" if compared.unit else ""
-    yield message(
-        "speedup.baseline", metric=compared.metric, value=number(compared.value) + unit, low=number(compared.low),
-        high=number(compared.high), rounds=compared.rounds,
-    )  # fmt: skip
+    yield ngettext(
+        "as it is: {metric} {value} ({low} to {high} over {rounds} start)",
+        "as it is: {metric} {value} ({low} to {high} over {rounds} starts)",
+        compared.rounds,
+        metric=compared.metric,
+        value=number(compared.value) + unit,
+        low=number(compared.low),
+        high=number(compared.high),
+        rounds=compared.rounds,
+    )
     if compared.shares:
         parts = (
-            f"{message(PART_TEXTS[name]) if name in PARTS else name} {100 * share:.0f} %"
+            f"{_(PART_TEXTS[name]) if name in PARTS else name} {100 * share:.0f} %"
             for name, share in compared.shares.items()
         )
-        yield message("speedup.shares", parts=message("shares.between").join(parts))
+        yield _("time of a step: {parts}", parts=_(", ").join(parts))
 
 
 def result_sentences(result: SpeedupResult) -> Iterator[str]:
     """Yield the error rate of such a table, the failed options, and the settings to use."""
-    yield message("speedup.error_rate", percent=f"{100 * FALSE_CLAIMS:g}")
+    yield _(
+        "speed: median of the ratios to the program as it is, in the same round. If no option had an effect, a "
+        "table like this would claim one with a probability of at most {percent} %.",
+        percent=f"{100 * FALSE_CLAIMS:g}",
+    )
     together = [result.together] if result.together is not None else []
     for row in (*result.compared.rows, *together):
         if row.failed:
             run = result.second if row in together else result.run
-            yield message("speedup.failed_log", option=row.name, log=f"runs/{run}/{row.failed}{LOG}")
+            yield _("{option} failed: {log}", option=row.name, log=f"runs/{run}/{row.failed}{LOG}")
     if result.applied:
-        yield message("speedup.use", settings=settings_text(result.applied))
+        yield _("use: {settings}   (`--apply` writes it into project.yaml)", settings=settings_text(result.applied))
     else:
-        yield message("speedup.nothing")
+        yield _("no option is faster outside the noise with an unchanged loss")
 
 
 def untried(result: SpeedupResult) -> tuple[list[str], list[tuple[str, str]]]:
@@ -124,9 +136,9 @@ def untried(result: SpeedupResult) -> tuple[list[str], list[tuple[str, str]]]:
     for why in ("there", "gpu"):
         names = [option.name for option in result.left if option.why == why]
         if names:
-            reasons.append(message(_LEFT_TEXTS[why], names=", ".join(names)))
+            reasons.append(_(_LEFT_TEXTS[why], names=", ".join(names)))
     lines = [
-        (message("speedup.left_lines", name=option.name), option.lines)
+        (_("not tried: {name} needs these lines:", name=option.name), option.lines)
         for option in result.left
         if option.why == "lines"
     ]
@@ -135,53 +147,66 @@ def untried(result: SpeedupResult) -> tuple[list[str], list[tuple[str, str]]]:
 
 def probe_heads() -> list[str]:
     """Return the headings of the table of starts with a batch."""
-    return [message(_HEAD_TEXTS[name]) for name in PROBE_HEADS]
+    return [_(_HEAD_TEXTS[name]) for name in PROBE_HEADS]
 
 
 def probe_cells(probe: BatchProbe) -> list[str]:
     """Return a line of the table of starts: one cell for each of PROBE_HEADS."""
     ended = (
-        "largest_batch.fits"
-        if probe.fits
-        else "largest_batch.out_of_memory"
-        if probe.out_of_memory
-        else "largest_batch.failed"
+        N_("fits") if probe.fits else N_("out of memory") if probe.out_of_memory else N_("failed for another reason")
     )
-    memory = format_size(probe.memory) if probe.memory is not None else message("speedup.unknown")
-    return [str(probe.batch), kind_text(probe), message(ended), memory]
+    memory = format_size(probe.memory) if probe.memory is not None else _("not known")
+    return [str(probe.batch), kind_text(probe), _(ended), memory]
 
 
 def kind_text(probe: BatchProbe) -> str:
     """Return the purpose of a start as text."""
-    return message(_KIND_TEXTS[probe.kind])
+    return _(_KIND_TEXTS[probe.kind])
 
 
 def largest_sentences(search: LargestBatch, run: str) -> Iterator[str]:
     """Yield the limit, the largest batch, the recommended one, its meaning, and options that lower memory."""
     if search.limit is not None:
-        yield message("largest_batch.limit", size=format_size(search.limit))
+        yield _("limit: {size}", size=format_size(search.limit))
     if search.other_failure is not None:
         log = f"runs/{run}/{search.other_failure.folder}{LOG}"
-        yield message("largest_batch.other_failure", batch=search.other_failure.batch, log=log)
+        yield _(
+            "not known: the start with batch {batch} failed, and no rule says that memory was the reason: {log}",
+            batch=search.other_failure.batch,
+            log=log,
+        )
         return
     if search.largest is None:
-        yield message("largest_batch.none_fits", batch=search.probes[-1].batch if search.probes else 1)
+        yield _("no batch fits, not even {batch}", batch=search.probes[-1].batch if search.probes else 1)
         return
-    guess = message("speedup.unknown") if search.predicted is None else str(search.predicted)
-    way = "largest_batch.largest_fake" if search.predicted_by == "fake-tensors" else "largest_batch.largest"
+    guess = _("not known") if search.predicted is None else str(search.predicted)
+    way = (
+        N_(
+            "largest batch that fits: {batch} (predicted from the first start and fake tensors: {predicted}; "
+            "{starts} starts of the search)"
+        )
+        if search.predicted_by == "fake-tensors"
+        else N_("largest batch that fits: {batch} (predicted from two starts: {predicted})")
+    )
     searched = sum(probe.kind == "search" for probe in search.probes)
-    yield message(way, batch=search.largest, predicted=guess, starts=searched)
+    yield _(way, batch=search.largest, predicted=guess, starts=searched)
     if search.predicted_memory is not None:
         predicted, measured = search.predicted_memory
-        yield message(
-            "largest_batch.fake_memory", predicted=format_size(predicted), measured=format_size(measured),
+        yield _(
+            "memory with it: {predicted} predicted by fake tensors, {measured} measured ({error} %)",
+            predicted=format_size(predicted),
+            measured=format_size(measured),
             error=f"{100 * (predicted / measured - 1):+.1f}",
-        )  # fmt: skip
+        )
     if search.fake is not None and search.fake.reason:
-        yield message(_FAKE_TEXTS[search.fake.reason], text=search.fake.text)
+        yield _(_FAKE_TEXTS[search.fake.reason], text=search.fake.text)
     if search.recommended is not None:
-        confirmed = "largest_batch.confirmed" if search.confirmed else "largest_batch.not_confirmed"
-        yield message(confirmed, batch=search.recommended)
+        confirmed = (
+            N_("use at most {batch}: it leaves a margin, and a longer start confirmed it")
+            if search.confirmed
+            else N_("{batch} leaves a margin, but a longer start with it failed: use less")
+        )
+        yield _(confirmed, batch=search.recommended)
     if search.recommended and search.recommended > search.first:
         yield from _rate(search, search.recommended)
     yield from _savers(search)
@@ -192,13 +217,33 @@ def _rate(search: LargestBatch, batch: int) -> Iterator[str]:
     noise = search.noise
     measured = noise is not None and noise.samples is not None
     factor = noise.rate_factor(search.first, batch) if noise is not None and measured else batch / search.first
-    way = "largest_batch.rate_noise" if measured else "largest_batch.rate"
-    yield message(way, factor=f"{factor:.3g}", batch=batch, first=search.first)
+    way = (
+        N_(
+            "learning rate: {batch} instead of {first} samples a step call for about {factor} times the rate, by "
+            "the noise scale (SGD; McCandlish et al. 2018), with warm-up; check the accuracy"
+        )
+        if measured
+        else N_(
+            "learning rate: {batch} instead of {first} samples a step call for {factor} times the rate, with "
+            "warm-up (linear scaling rule, Goyal et al. 2017); check the accuracy"
+        )
+    )
+    yield _(way, factor=f"{factor:.3g}", batch=batch, first=search.first)
     if noise is None:
-        yield message("largest_batch.critical")
+        yield _("whether a batch this large needs more epochs (critical batch size) is not known: it was not measured")
     else:
-        yield message(
-            "largest_batch.critical_measured" if measured else "largest_batch.critical_bound",
+        yield _(
+            N_(
+                "gradient noise scale: about {samples} samples, by gradients of {small} and {large} samples "
+                "after the first steps. Beyond a batch of that size, all processes together, a larger batch "
+                "spares few steps. It grows during the training."
+            )
+            if measured
+            else N_(
+                "gradient noise scale: at least {large} samples, by gradients of {small} and {large} samples "
+                "after the first steps; more cannot be told from them. Up to a batch of that size, all "
+                "processes together, steps are spared."
+            ),
             samples=f"{noise.bound:.3g}",
             small=noise.small,
             large=noise.large,
@@ -210,6 +255,9 @@ def _savers(search: LargestBatch) -> Iterator[str]:
     for probe in search.probes:
         if probe.kind in ("search", "confirm") or probe.memory is None or plain is None or not probe.fits:
             continue
-        yield message(
-            "largest_batch.saver", name=kind_text(probe), memory=format_size(probe.memory), plain=format_size(plain)
+        yield _(
+            "{name}: {memory} instead of {plain}",
+            name=kind_text(probe),
+            memory=format_size(probe.memory),
+            plain=format_size(plain),
         )

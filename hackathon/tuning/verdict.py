@@ -10,15 +10,24 @@ from typing import Any, Literal, cast, get_args
 from hackathon.config.fields import Scalar
 from hackathon.scaling.table import grows_with_processes, lower_is_better
 from hackathon.text.json_fields import count_of, mapping_of, text_of
-from hackathon.text.messages import message
+from hackathon.text.messages import N_, _
 from hackathon.text.numbers import finite, integer
 from hackathon.tuning.intervals import Ratio, ratio_of
 from hackathon.tuning.options import Option
 from hackathon.tuning.slots import TrainingStart, common_losses
 
-_LITTLE_TEXTS = {"data": "speedup.little_data", "compute": "speedup.little_compute"}
-_BOUND_TEXTS = {"data": "speedup.bound_data", "compute": "speedup.bound_compute"}
-_PART_TEXTS = {"data": "speedup.part_data", "compute": "speedup.part_compute"}
+_LITTLE_TEXTS = {
+    "data": N_("loading takes {percent} % of a step: little to gain"),
+    "compute": N_("computing takes {percent} % of a step: little to gain"),
+}
+_BOUND_TEXTS = {
+    "data": N_("loader-bound: {percent} % of a step"),
+    "compute": N_("compute-bound: {percent} % of a step"),
+}
+_PART_TEXTS = {
+    "data": N_("loading takes {percent} % of a step"),
+    "compute": N_("computing takes {percent} % of a step"),
+}
 
 Loss = Literal["untouched", "same", "worse", "unknown"]
 Verdict = Literal["faster", "slower", "none", "few", "failed"]
@@ -245,6 +254,6 @@ def reason_of(kind: str, shares: Mapping[str, float], ratio: Ratio | None) -> st
         return ""
     percent = f"{100 * share:.0f}"
     if share < LITTLE:
-        return message(_LITTLE_TEXTS[part], percent=percent)
+        return _(_LITTLE_TEXTS[part], percent=percent)
     largest = max(shares, key=lambda name: shares[name]) == part
-    return message((_BOUND_TEXTS if largest else _PART_TEXTS)[part], percent=percent)
+    return _((_BOUND_TEXTS if largest else _PART_TEXTS)[part], percent=percent)

@@ -4,45 +4,45 @@ from typing import Any
 
 from hackathon.jobs.cost import KINDS
 from hackathon.text.csv_cells import harmless
-from hackathon.text.messages import message
+from hackathon.text.messages import N_, NP_, _
 from hackathon.text.printable import printable
 from hackathon.usage.usage import Amount, Sum, Usage
 
 _KIND_TEXTS = {
-    "node_hours": "usage.kind_node_hours",
-    "gpu_hours": "usage.kind_gpu_hours",
-    "tokens": "usage.kind_tokens",
+    "node_hours": N_("node-hours"),
+    "gpu_hours": N_("GPU-hours"),
+    "tokens": N_("tokens"),
 }
 
 _NOTE_TEXTS = {
-    "running": "usage.note_running",
-    "no_end": "usage.note_no_end",
-    "unclear": "usage.note_unclear",
+    "running": NP_("usage", "{count} running"),
+    "no_end": N_("{count} with unknown end"),
+    "unclear": N_("{count} unclear"),
 }
 
 _BASIS_TEXTS = {
-    "scheduler": "usage.basis_scheduler",
-    "markers": "usage.basis_markers",
-    "limit": "usage.basis_limit",
-    "mixed": "usage.basis_mixed",
+    "scheduler": N_("scheduler"),
+    "markers": N_("markers"),
+    "limit": N_("limit"),
+    "mixed": N_("mixed"),
 }
 
 _HEAD_TEXTS = {
-    "team": "usage.head_team",
-    "day": "usage.head_day",
-    "user": "usage.head_user",
-    "cluster": "usage.head_cluster",
-    "jobs": "usage.head_jobs",
-    "what": "usage.head_what",
-    "used": "usage.head_used",
-    "budget": "usage.head_budget",
-    "share": "usage.head_share",
-    "left": "usage.head_left",
-    "basis": "usage.head_basis",
-    "note": "usage.head_note",
-    "kind_node_hours": "usage.kind_node_hours",
-    "kind_gpu_hours": "usage.kind_gpu_hours",
-    "kind_tokens": "usage.kind_tokens",
+    "team": N_("team"),
+    "day": N_("day"),
+    "user": N_("account"),
+    "cluster": N_("cluster"),
+    "jobs": N_("jobs"),
+    "what": N_("what"),
+    "used": N_("used"),
+    "budget": N_("budget"),
+    "share": N_("%"),
+    "left": N_("left"),
+    "basis": N_("basis"),
+    "note": NP_("usage", "note"),
+    "kind_node_hours": N_("node-hours"),
+    "kind_gpu_hours": N_("GPU-hours"),
+    "kind_tokens": N_("tokens"),
 }
 
 SCHEMA_VERSION = 1
@@ -64,8 +64,8 @@ COLUMNS = (
 def team_name(total: Sum) -> str:
     """Return a team's display name; for runs without a team, their owner's."""
     if total.team:
-        return total.team if total.known else message("usage.unknown_team", team=total.team)
-    return message("usage.no_team", user=total.user or "?")
+        return total.team if total.known else _("{team} (not in hackathon.yaml)", team=total.team)
+    return _("({user}, of no team)", user=total.user or "?")
 
 
 def table(usage: Usage, by: str) -> tuple[list[str], list[list[str]]]:
@@ -80,13 +80,13 @@ def table(usage: Usage, by: str) -> tuple[list[str], list[list[str]]]:
     rows: list[list[str]] = []
     for total in sums:
         first = [_key(total, key) for key in keys] + [total.cluster or "–", str(total.jobs)]
-        end = [message(_BASIS_TEXTS[total.basis]) if total.basis else "–", *([_note(total)] if noted else [])]
+        end = [_(_BASIS_TEXTS[total.basis]) if total.basis else "–", *([_note(total)] if noted else [])]
         if budgeted:
             rows += [[*first, *_budgeted(amount), *end] for amount in total.amounts]
         else:
             cells = [f"{total.spent.of(kind):.3f}" for kind in _kinds(sums)]
             rows.append([*first, *cells, *end])
-    names = [message(_HEAD_TEXTS[name]) for name in head]
+    names = [_(_HEAD_TEXTS[name]) for name in head]
     return names, rows
 
 
@@ -130,15 +130,17 @@ def to_json(usage: Usage, by: str) -> dict[str, Any]:
 def notes(usage: Usage) -> list[str]:
     """Return the notes below a table."""
     sums = usage.sums()
-    texts = [message("usage.zone", zone=usage.zone)]
+    texts = [_("Days in {zone}. Running jobs count until now.", zone=usage.zone)]
     if any(total.basis in ("limit", "mixed") for total in sums) and any("limit" in row.bases for row in usage.rows):
-        texts.append(message("usage.limited"))
+        texts.append(
+            _("limit: the end of a job is not known; it counts until the latest possible time (at most its walltime).")
+        )
     if any(total.unclear for total in sums):
-        texts.append(message("usage.unclear"))
+        texts.append(_("unclear: unknown whether a job was submitted; not counted (`hackathon status`)."))
     if not usage.asked and usage.rows:
-        texts.append(message("usage.by_markers"))
+        texts.append(_("Counted from the runs' own records; without --no-ask, the scheduler's accounting is used."))
     if usage.unread:
-        texts.append(message("usage.counted", read=usage.folders - usage.unread, all=usage.folders))
+        texts.append(_("counted: {read} of {all} run folders", read=usage.folders - usage.unread, all=usage.folders))
     return texts
 
 
@@ -158,13 +160,13 @@ def _budgeted(amount: Amount) -> list[str]:
         return "–" if value is None else f"{value:.3f}"
 
     share = "–" if amount.share is None else f"{100 * amount.share:.1f} %"
-    kind = message(_KIND_TEXTS[amount.kind])
+    kind = _(_KIND_TEXTS[amount.kind])
     return [kind, number(amount.used), number(amount.budget), share, number(amount.left)]
 
 
 def _note(total: Sum) -> str:
     parts = (("running", total.running), ("no_end", total.no_end), ("unclear", total.unclear))
-    return ", ".join(message(_NOTE_TEXTS[name], count=count) for name, count in parts if count)
+    return ", ".join(_(_NOTE_TEXTS[name], count=count) for name, count in parts if count)
 
 
 def _values(usage: Usage, by: str) -> list[dict[str, Any]]:

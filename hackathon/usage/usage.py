@@ -14,7 +14,7 @@ from hackathon.index.projects import ProjectFolder, bounds_of, find_projects
 from hackathon.index.uses import LISTED_ONE_BY_ONE, Counted, ProjectUses, read_uses
 from hackathon.jobs.cost import KINDS, Spent, spent
 from hackathon.runs.lives import NOT_THE_RUNS, counted_twice
-from hackathon.text.messages import message
+from hackathon.text.messages import N_, _, ngettext
 from hackathon.text.printable import printable
 from hackathon.usage.days import zone
 from hackathon.usage.rows import Profiles, UsageRow, divided
@@ -26,17 +26,31 @@ if TYPE_CHECKING:
     from hackathon.schedulers.base import Scheduler
 
 _ODD_TEXTS = {
-    "clock": "usage.odd_clock",
-    "long": "usage.odd_long",
-    "nodes": "usage.odd_nodes",
-    "more": "usage.odd_more",
+    "clock": N_(
+        "run {run}: its end is before its start, or its start is in the future; not counted. Check the clock of "
+        "the node."
+    ),
+    "long": N_("run {run}: its records say that it took much longer than its walltime; counted with its walltime."),
+    "nodes": N_("run {run}: impossible number of nodes or GPUs; counted with the known hosts."),
+    "more": N_("{folder}: {count} more runs like these"),
 }
 
 _JOB_TEXTS = {
-    "other_owner": "usage.job_other_owner",
-    "other_run": "usage.job_other_run",
-    "unnamed": "usage.job_unnamed",
-    "untold": "usage.job_untold",
+    "other_owner": N_(
+        "run {run}: its files name job {job}, which belongs to {who}; counted from the run's own records"
+    ),
+    "other_run": N_(
+        "run {run}: its files name job {job}, which is the job of another run ({who}); counted from the run's own "
+        "records"
+    ),
+    "unnamed": N_(
+        "run {run}: its files name job {job} ({who}); it is not known whose job that is, because the accounting "
+        "does not show an owner; counted from the run's own records"
+    ),
+    "untold": N_(
+        "{folder}: it is not known whether the jobs of {count} {count:run|runs} belong to the owners of the runs; "
+        "the accounting does not show an owner"
+    ),
 }
 
 KEYS = ("team", "day", "user")
@@ -246,7 +260,10 @@ def usage(
     reads, silent = read_uses(projects, bounds_of(event_folder, event, folders), now=moment, ask=ask, load=load)
     runs = tuple(run for read in reads for run in read.counted)
     twice = counted_twice((run.key, run.use) for run in runs)
-    doubled = [message("usage.twice", run=key.rpartition("//")[2], other=other) for key, other in twice.items()]
+    doubled = [
+        _("run {run}: its job is already counted as run {other}", run=key.rpartition("//")[2], other=other)
+        for key, other in twice.items()
+    ]
     texts = [text for read in reads for text in read.problems]
     usage = Usage(
         runs=runs,
@@ -298,9 +315,11 @@ class Ledger:
 def _odd(read: ProjectUses, now: float) -> list[str]:
     """Return messages about runs whose records cannot be true."""
     odd = [(use.id, word) for use in read.uses if (word := use.held(now).odd)]
-    texts = [message(_ODD_TEXTS[word], run=identifier) for identifier, word in odd[:LISTED_ONE_BY_ONE]]
+    texts = [_(_ODD_TEXTS[word], run=identifier) for identifier, word in odd[:LISTED_ONE_BY_ONE]]
     if len(odd) > LISTED_ONE_BY_ONE:
-        texts.append(message("usage.odd_more", count=len(odd) - LISTED_ONE_BY_ONE, folder=read.project.path))
+        texts.append(
+            _("{folder}: {count} more runs like these", count=len(odd) - LISTED_ONE_BY_ONE, folder=read.project.path)
+        )
     return texts
 
 
@@ -309,13 +328,25 @@ def _doubted(read: ProjectUses) -> list[str]:
     doubts = [(use, use.doubt) for use in read.uses if use.doubt is not None]
     claims = [(use, word, owner) for use, (word, owner) in doubts if word in NOT_THE_RUNS]
     texts = [
-        message(_JOB_TEXTS[word], run=use.id, job=printable(use.job_id), who=owner)
+        _(_JOB_TEXTS[word], run=use.id, job=printable(use.job_id), who=owner)
         for use, word, owner in claims[:LISTED_ONE_BY_ONE]
     ]
     if len(claims) > LISTED_ONE_BY_ONE:
-        texts.append(message("usage.odd_more", count=len(claims) - LISTED_ONE_BY_ONE, folder=read.project.path))
+        texts.append(
+            _("{folder}: {count} more runs like these", count=len(claims) - LISTED_ONE_BY_ONE, folder=read.project.path)
+        )
     if len(claims) < len(doubts):
-        texts.append(message("usage.job_untold", count=len(doubts) - len(claims), folder=read.project.path))
+        texts.append(
+            ngettext(
+                "{folder}: it is not known whether the jobs of {count} run belong to the owners of the runs; "
+                "the accounting does not show an owner",
+                "{folder}: it is not known whether the jobs of {count} runs belong to the owners of the runs; "
+                "the accounting does not show an owner",
+                len(doubts) - len(claims),
+                count=len(doubts) - len(claims),
+                folder=read.project.path,
+            )
+        )
     return texts
 
 

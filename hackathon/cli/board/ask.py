@@ -8,7 +8,7 @@ import click
 from hackathon.cli.board.board import said, solve
 from hackathon.cli.board.board_io import DefaultGroup, board_at, echo_board, echo_posts, shared_options, text_of
 from hackathon.cli.options import named, runs_folder
-from hackathon.text.messages import message
+from hackathon.text.messages import N_, _
 
 if TYPE_CHECKING:
     from hackathon.runs.directory import RunDirectory
@@ -20,15 +20,31 @@ class AskGroup(DefaultGroup):
     default = "send"
 
 
-@named("ask", help=message("help.ask_help"), cls=AskGroup)
+@named(
+    "ask",
+    help=_(
+        "Ask a tutor for help. The request includes the newest failed run, its diagnosis, and where to look.\n"
+        "\n"
+        "  hackathon ask 'it hangs after the first epoch'\n"
+        "  hackathon ask --run 3f7k                  the diagnosis is enough\n"
+        "  hackathon ask list                        tutors: open requests\n"
+        "  hackathon ask take k7qd\n"
+        "  hackathon ask close k7qd 'wrong interface'"
+    ),
+    cls=AskGroup,
+)
 def command() -> None:
     pass
 
 
-@named("send", help=message("help.ask_send_help"), short=message("help.ask_send_short"))
+@named(
+    "send",
+    help=_("Send a request for help; `send` may be omitted.\n\n  hackathon ask 'it hangs after the first epoch'"),
+    short=_("Send a request for help (the default)."),
+)
 @click.argument("text", required=False, metavar="[TEXT|-]")
-@click.option("--run", "name", metavar="RUN", help=message("help.option_ask_run"))
-@click.option("--no-run", is_flag=True, help=message("help.option_ask_no_run"))
+@click.option("--run", "name", metavar="RUN", help=_("Run that the request is about (default: the newest failed run)."))
+@click.option("--no-run", is_flag=True, help=_("The request is not about a run."))
 @shared_options
 def send(text: str | None, name: str | None, no_run: bool, shared: Path | None, as_json: bool) -> None:
     from hackathon.board.ask import run_in_trouble
@@ -47,21 +63,29 @@ def send(text: str | None, name: str | None, no_run: bool, shared: Path | None, 
     try:
         finding = (finding_of(run) or step_time_of(run)) if run else None
     except HackathonError as error:  # a broken run directory is one more reason to ask for help
-        click.echo(f"{message('cli.warning')}: {error.message}", err=True)
-    words = text if text is None and finding is not None else text_of(text, message("board.template"))
+        click.echo(f"{_('warning')}: {error.message}", err=True)
+    words = (
+        text
+        if text is None and finding is not None
+        else text_of(text, _("\n# The first line is the title. Lines that start with `# ` are ignored.\n"))
+    )
     written = post(
         board, words or "", kind="ask", run=run.id if run else "", folder=run.path if run else None, finding=finding
     )
     if run and not as_json:
-        about = message("board.no_finding")
+        about = _("no known failure was found")
         if finding:
             about = f"[{finding.part}] {finding.message}" if finding.part else finding.message
-        click.echo(message("board.asked_about", run=run.id, about=about))
-    said(written.entry.id, "board.asked", as_json)
+        click.echo(_("about run {run}: {about}", run=run.id, about=about))
+    said(written.entry.id, N_("request sent to the tutors: #{name}"), as_json)
 
 
-@named("list", help=message("help.ask_list_help"), short=message("help.ask_list_short"))
-@click.option("--all", "everything", is_flag=True, help=message("help.option_ask_all"))
+@named(
+    "list",
+    help=_("List open requests, newest first.\n\n  hackathon ask list\n  hackathon board show k7qd"),
+    short=_("List open requests."),
+)
+@click.option("--all", "everything", is_flag=True, help=_("Include closed requests."))
 @shared_options
 def list_requests(everything: bool, shared: Path | None, as_json: bool) -> None:
     board = board_at(shared, quiet=as_json)
@@ -71,10 +95,18 @@ def list_requests(everything: bool, shared: Path | None, as_json: bool) -> None:
     elif posts:
         echo_posts(posts, board.people)
     else:
-        click.echo(message("board.no_requests"), err=True)
+        click.echo(_("no open requests"), err=True)
 
 
-@named("take", help=message("help.ask_take_help"), short=message("help.ask_take_short"))
+@named(
+    "take",
+    help=_(
+        "Take a request, so that other tutors know. Only for tutors listed in hackathon.yaml.\n"
+        "\n"
+        "  hackathon ask take k7qd"
+    ),
+    short=_("Tutors: take a request."),
+)
 @click.argument("request", metavar="REQUEST")
 @shared_options
 def take(request: str, shared: Path | None, as_json: bool) -> None:
@@ -84,15 +116,24 @@ def take(request: str, shared: Path | None, as_json: bool) -> None:
     board = board_at(shared, quiet=True)
     post = find_post(board, request, "ask")
     if post.taken and not as_json:
-        click.echo(message("board.taken_before", name=board.people.shown(post.taken.user)), err=True)
+        click.echo(_("already taken by {name}", name=board.people.shown(post.taken.user)), err=True)
     written = reply(board, post, "take").entry.id
     if not as_json:
         echo_post(post, board.people)
         click.echo()
-    said(written, "board.took", as_json)
+    said(written, N_("you took the request: #{name}"), as_json)
 
 
-@named("close", help=message("help.ask_close_help"), short=message("help.ask_close_short"))
+@named(
+    "close",
+    help=_(
+        "Close a request as solved, and say what solved it. Only its author and tutors listed in "
+        "hackathon.yaml can do this.\n"
+        "\n"
+        "  hackathon ask close k7qd 'wrong interface'"
+    ),
+    short=_("Close a request as solved."),
+)
 @click.argument("request", metavar="REQUEST")
 @click.argument("text", required=False, metavar="[TEXT|-]")
 @shared_options

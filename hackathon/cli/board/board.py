@@ -16,30 +16,58 @@ from hackathon.cli.board.board_io import (
 from hackathon.cli.json_output import echo_json
 from hackathon.cli.options import named, runs_folder
 from hackathon.text.errors import FAILED, RequestError
-from hackathon.text.messages import message
+from hackathon.text.messages import N_, _
 
 MODES = ("sticky", "folders")
 
 
-@named("board", help=message("help.board_help"), cls=DefaultGroup)
+@named(
+    "board",
+    help=_(
+        "Problems and their solutions, shared by all teams of the event. A post belongs to the account that "
+        "owns its file; nobody else can change it.\n"
+        "\n"
+        "  hackathon board                                    list posts\n"
+        "  hackathon board --unsolved --part nccl\n"
+        "  hackathon board post --run 3f7k                    with the run's diagnosis\n"
+        "  hackathon board post 'NCCL hangs on two nodes'\n"
+        "  hackathon board answer k7qd 'set NCCL_SOCKET_IFNAME=ib0'\n"
+        "  hackathon board solve k7qd\n"
+        "  hackathon board search hang nodes\n"
+        "  hackathon board init /lustre/gz00/event            organisers, once"
+    ),
+    cls=DefaultGroup,
+)
 def command() -> None:
     pass
 
 
-@named("list", help=message("help.board_list_help"), short=message("help.board_list_short"))
-@click.option("--part", metavar="PART", default="", help=message("help.option_part"))
-@click.option("--rule", metavar="RULE", default="", help=message("help.option_rule"))
-@click.option("--unsolved", is_flag=True, help=message("help.option_unsolved"))
+@named(
+    "list",
+    help=_("List posts, newest first.\n\n  hackathon board list --unsolved"),
+    short=_("List posts, newest first."),
+)
+@click.option("--part", metavar="PART", default="", help=_("Only this part, for example nccl."))
+@click.option("--rule", metavar="RULE", default="", help=_("Only this failure rule."))
+@click.option("--unsolved", is_flag=True, help=_("Only unsolved ones."))
 @shared_options
 def list_posts(part: str, rule: str, unsolved: bool, shared: Path | None, as_json: bool) -> None:
     _listed((), part, rule, unsolved, shared, as_json)
 
 
-@named("search", help=message("help.board_search_help"), short=message("help.board_search_short"))
+@named(
+    "search",
+    help=_(
+        "Find posts and requests for help that contain all words, also in their answers and findings.\n"
+        "\n"
+        "  hackathon board search out of memory"
+    ),
+    short=_("Find posts and requests that contain all words."),
+)
 @click.argument("words", nargs=-1, required=True, metavar="WORD...")
-@click.option("--part", metavar="PART", default="", help=message("help.option_part"))
-@click.option("--rule", metavar="RULE", default="", help=message("help.option_rule"))
-@click.option("--unsolved", is_flag=True, help=message("help.option_unsolved"))
+@click.option("--part", metavar="PART", default="", help=_("Only this part, for example nccl."))
+@click.option("--rule", metavar="RULE", default="", help=_("Only this failure rule."))
+@click.option("--unsolved", is_flag=True, help=_("Only unsolved ones."))
 @shared_options
 def search_posts(
     words: tuple[str, ...], part: str, rule: str, unsolved: bool, shared: Path | None, as_json: bool
@@ -58,10 +86,20 @@ def _listed(words: tuple[str, ...], part: str, rule: str, unsolved: bool, shared
     elif posts:
         echo_posts(posts, board.people)
     else:
-        click.echo(message("board.none_found" if words or part or rule or unsolved else "board.none"), err=True)
+        click.echo(
+            _(N_("no post matches") if words or part or rule or unsolved else N_("there are no posts yet")), err=True
+        )
 
 
-@named("show", help=message("help.board_show_help"), short=message("help.board_show_short"))
+@named(
+    "show",
+    help=_(
+        "Show a post or a request with its finding and answers. Any unique part of its name names it.\n"
+        "\n"
+        "  hackathon board show k7qd"
+    ),
+    short=_("Show a post with its answers."),
+)
 @click.argument("post", metavar="POST")
 @shared_options
 def show_post(post: str, shared: Path | None, as_json: bool) -> None:
@@ -75,11 +113,22 @@ def show_post(post: str, shared: Path | None, as_json: bool) -> None:
         echo_post(entry, board.people)
 
 
-@named("post", help=message("help.board_post_help"), short=message("help.board_post_short"))
+@named(
+    "post",
+    help=_(
+        "Write a post; its first line is the title. Without text, your editor opens; with --run, the diagnosis "
+        "alone is enough.\n"
+        "\n"
+        "  hackathon board post 'loss is NaN after 200 steps'\n"
+        "  hackathon board post --run 3f7k\n"
+        "  hackathon board post --part mpi - < text.txt"
+    ),
+    short=_("Write a post, optionally with a run's diagnosis."),
+)
 @click.argument("text", required=False, metavar="[TEXT|-]")
-@click.option("--run", "run", metavar="RUN", help=message("help.option_post_run"))
-@click.option("--part", metavar="PART", default="", help=message("help.option_part_of"))
-@click.option("--rule", metavar="RULE", default="", help=message("help.option_rule_of"))
+@click.option("--run", "run", metavar="RUN", help=_("Attach this run's diagnosis."))
+@click.option("--part", metavar="PART", default="", help=_("Part that the problem is in, for example nccl."))
+@click.option("--rule", metavar="RULE", default="", help=_("Failure rule that the problem matches."))
 @shared_options
 def write_post(text: str | None, run: str | None, part: str, rule: str, shared: Path | None, as_json: bool) -> None:
     from typing import get_args
@@ -88,7 +137,13 @@ def write_post(text: str | None, run: str | None, part: str, rule: str, shared: 
     from hackathon.config.rule import Part
 
     if part and part not in get_args(Part):
-        raise RequestError("board.no_such_part", part=part, parts=" ".join(get_args(Part)))
+        raise RequestError(
+            "board.no_such_part",
+            "there is no part {part!r}",
+            hint="one of: {parts}",
+            part=part,
+            parts=" ".join(get_args(Part)),
+        )
     board = board_at(shared, quiet=True)
     finding = directory = None
     if run is not None:
@@ -97,8 +152,14 @@ def write_post(text: str | None, run: str | None, part: str, rule: str, shared: 
         directory = find_run(run, runs_folder())
         finding = finding_of(directory)
         if finding is None:
-            click.echo(message("board.nothing_diagnosed", run=directory.id), err=True)
-    words = text if text is None and finding is not None else text_of(text, message("board.template"))
+            click.echo(
+                _("no known failure was found in {run}; the post only names the run", run=directory.id), err=True
+            )
+    words = (
+        text
+        if text is None and finding is not None
+        else text_of(text, _("\n# The first line is the title. Lines that start with `# ` are ignored.\n"))
+    )
     written = post(
         board,
         words or "",
@@ -108,10 +169,14 @@ def write_post(text: str | None, run: str | None, part: str, rule: str, shared: 
         folder=directory.path if directory else None,
         finding=finding,
     )
-    said(written.entry.id, "board.posted", as_json)
+    said(written.entry.id, N_("posted: #{name}"), as_json)
 
 
-@named("answer", help=message("help.board_answer_help"), short=message("help.board_answer_short"))
+@named(
+    "answer",
+    help=_("Answer a post or a request for help.\n\n  hackathon board answer k7qd 'use srun --mpi=pmix'"),
+    short=_("Answer a post or a request."),
+)
 @click.argument("post", metavar="POST")
 @click.argument("text", required=False, metavar="[TEXT|-]")
 @shared_options
@@ -120,13 +185,24 @@ def answer_post(post: str, text: str | None, shared: Path | None, as_json: bool)
 
     board = board_at(shared, quiet=True)
     entry = find_post(board, post)
-    words = text_of(text, message("board.template_answer"))
+    words = text_of(text, _("\n# Your answer. Lines that start with `# ` are ignored.\n"))
     if not words.strip():
-        raise RequestError("board.no_text")
-    said(reply(board, entry, "answer", words).entry.id, "board.answered", as_json)
+        raise RequestError(
+            "board.no_text", "the text is empty", hint="pass it as an argument, or pass `-` to read standard input"
+        )
+    said(reply(board, entry, "answer", words).entry.id, N_("answered: #{name}"), as_json)
 
 
-@named("solve", help=message("help.board_solve_help"), short=message("help.board_solve_short"))
+@named(
+    "solve",
+    help=_(
+        "Close a post as solved, and say what solved it. Only its author and tutors listed in hackathon.yaml "
+        "can do this.\n"
+        "\n"
+        "  hackathon board solve k7qd 'a smaller batch'"
+    ),
+    short=_("Close a post as solved."),
+)
 @click.argument("post", metavar="POST")
 @click.argument("text", required=False, metavar="[TEXT|-]")
 @shared_options
@@ -134,10 +210,21 @@ def solve_post(post: str, text: str | None, shared: Path | None, as_json: bool) 
     solve(post, None, text, shared, as_json)
 
 
-@named("init", help=message("help.board_init_help"), short=message("help.board_init_short"))
+@named(
+    "init",
+    help=_(
+        "Create the event's board in a directory that all participants can reach, or check an existing one. "
+        "`sticky`: one directory of mode 1777. `folders`: a folder for each user of hackathon.yaml, created by "
+        "root.\n"
+        "\n"
+        "  hackathon board init /lustre/gz00/event\n"
+        "  hackathon board init /lustre/gz00/event --mode folders"
+    ),
+    short=_("Create or check the event's board."),
+)
 @click.argument("folder", required=False, type=click.Path(file_okay=False, path_type=Path), metavar="[DIR]")
-@click.option("--mode", type=click.Choice(MODES), default="sticky", help=message("help.option_board_mode"))
-@click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
+@click.option("--mode", type=click.Choice(MODES), default="sticky", help=_("How posts are separated."))
+@click.option("--json", "as_json", is_flag=True, help=_("Print JSON."))
 def make_board(folder: Path | None, mode: str, as_json: bool) -> int:
     import os
 
@@ -158,14 +245,14 @@ def make_board(folder: Path | None, mode: str, as_json: bool) -> int:
         echo_json({"shared": str(path), "mode": directory.mode, "problems": problems, "commands": commands})
         return FAILED if problems else 0
     for identifier, values in directory.problems:
-        click.echo(f"{message('cli.warning')}: {message(identifier, **values)}", err=True)
+        click.echo(f"{_('warning')}: {_(identifier, **values)}", err=True)
     if commands:
-        click.echo(message("board.for_root"), err=True)
+        click.echo(_("only root can create folders for other users; ask an administrator to run:"), err=True)
         for line in commands:
             click.echo(f"  {line}")
     if directory.problems:
         return FAILED
-    click.echo(message("board.made", path=path))
+    click.echo(_("the board is ready; add `shared: {path}` to hackathon.yaml", path=path))
     return 0
 
 
@@ -175,7 +262,7 @@ def solve(name: str, kind: str | None, text: str | None, shared: Path | None, as
 
     board = board_at(shared, quiet=True)
     words = text_of(text) if text is not None else ""
-    said(reply(board, find_post(board, name, kind), "solve", words).entry.id, "board.solved", as_json)
+    said(reply(board, find_post(board, name, kind), "solve", words).entry.id, N_("closed as solved: #{name}"), as_json)
 
 
 def said(identifier: str, key: str, as_json: bool) -> None:
@@ -185,7 +272,7 @@ def said(identifier: str, key: str, as_json: bool) -> None:
     if as_json:
         echo_json({"id": identifier, "short": identifier[-SHORT:]})
     else:
-        click.echo(message(key, name=identifier[-SHORT:]))
+        click.echo(_(key, name=identifier[-SHORT:]))
 
 
 for _sub_verb in (list_posts, show_post, write_post, answer_post, solve_post, search_posts, make_board):

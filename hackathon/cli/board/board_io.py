@@ -13,7 +13,7 @@ from hackathon.cli.json_output import echo_json
 from hackathon.cli.options import LocalizedGroup
 from hackathon.cli.show import printable
 from hackathon.text.errors import RequestError
-from hackathon.text.messages import message
+from hackathon.text.messages import N_, NP_, Message, _
 
 if TYPE_CHECKING:
     from hackathon.board.board import Board, Post
@@ -22,25 +22,25 @@ if TYPE_CHECKING:
     from hackathon.diagnosis.examine import Diagnosis
 
 _STEP_TEXTS = {
-    "answer": "board.step_answer",
-    "take": "board.step_take",
-    "solve": "board.step_solve",
+    "answer": N_("{name} answered"),
+    "take": N_("{name} took the request"),
+    "solve": N_("{name} closed it as solved"),
 }
 
 _STATE_TEXTS = {
-    "open": "board.state_open",
-    "answered": "board.state_answered",
-    "taken": "board.state_taken",
-    "solved": "board.state_solved",
+    "open": NP_("board", "open"),
+    "answered": N_("answered"),
+    "taken": N_("taken"),
+    "solved": N_("solved"),
 }
 
 _HEAD_TEXTS = {
-    "post": "board.head_post",
-    "age": "board.head_age",
-    "by": "board.head_by",
-    "part": "board.head_part",
-    "state": "board.head_state",
-    "title": "board.head_title",
+    "post": N_("post"),
+    "age": N_("age"),
+    "by": N_("author"),
+    "part": N_("part"),
+    "state": N_("state"),
+    "title": NP_("board", "title"),
 }
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -70,15 +70,17 @@ class DefaultGroup(LocalizedGroup):
 
         near = difflib.get_close_matches(words[0], self.commands, 1, 0.75) if words else []
         if near:
-            text = message("cli.no_command", name=words[0])
-            raise click.UsageError(f"{text} {message('cli.did_you_mean', name=near[0])}", ctx)
+            text = _("There is no command {name!r}.", name=words[0])
+            raise click.UsageError(f"{text} {_('Did you mean {name!r}?', name=near[0])}", ctx)
 
 
 def shared_options(function: Function) -> Function:
     """Add --shared and --json."""
     kind = click.Path(file_okay=False, path_type=Path)
-    function = click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))(function)
-    return click.option("--shared", type=kind, help=message("help.option_shared"))(function)
+    function = click.option("--json", "as_json", is_flag=True, help=_("Print JSON."))(function)
+    return click.option(
+        "--shared", type=kind, help=_("The event's shared directory, instead of the one in hackathon.yaml.")
+    )(function)
 
 
 def board_at(shared: Path | None, *, quiet: bool = False) -> "Board":
@@ -89,10 +91,10 @@ def board_at(shared: Path | None, *, quiet: bool = False) -> "Board":
     if quiet:
         return board
     for identifier, values in board.place.problems:
-        click.echo(f"{message('cli.warning')}: {printable(message(identifier, **values))}", err=True)
+        click.echo(f"{_('warning')}: {printable(_(identifier, **values))}", err=True)
     if board.passed:
         count = sum(refusal.count for refusal in board.passed)
-        click.echo(f"{message('cli.warning')}: {message('board.passed_over', count=count)}", err=True)
+        click.echo(f"{_('warning')}: " + _("{count} {count:file|files} on the board ignored:", count=count), err=True)
         for refusal in board.passed[:SHOWN_PASSED]:
             line = f"  {refusal.name}  {board.people.account(refusal.uid)}: {refusal.reason}"
             click.echo(printable(line), err=True)
@@ -112,7 +114,13 @@ def echo_board(value: dict[str, Any], board: "Board") -> None:
     echo_json({**value, "passed_over": passed, "problems": problems})
 
 
-def text_of(text: str | None, template: str = "", missing: str = "board.no_text") -> str:
+def text_of(
+    text: str | None,
+    template: str = "",
+    missing: str = Message(
+        "board.no_text", "the text is empty", hint="pass it as an argument, or pass `-` to read standard input"
+    ),
+) -> str:
     """Return a text: the argument, from stdin for `-`, else from the user's editor on a terminal.
 
     Raises RequestError (`missing`) if there is none and no terminal to ask on.
@@ -140,7 +148,9 @@ def _edited(template: str) -> str:
         try:
             subprocess.run([*words, str(path)], check=True)
         except (OSError, subprocess.CalledProcessError) as error:
-            raise RequestError("board.no_editor", editor=words[0]) from error
+            raise RequestError(
+                "board.no_editor", "editor {editor} failed", hint="set EDITOR to another editor", editor=words[0]
+            ) from error
         text = path.read_text(encoding="utf-8", errors="replace")
     return "\n".join(line for line in text.splitlines() if not line.startswith("# "))
 
@@ -175,9 +185,9 @@ def board_if_any() -> "Board | None":
 def echo_similar(posts: "Sequence[Post]") -> None:
     """Print solved posts that may be about the same failure."""
     if posts:
-        click.echo(message("board.similar"))
+        click.echo(_("similar problems, solved:"))
     for post in posts:
-        click.echo(printable(f"  {message('board.similar_post', title=post.title, name=post.short)}"))
+        click.echo(printable(f"  {_('{title} (`hackathon board show {name!q}`)', title=post.title, name=post.short)}"))
         if post.solved and post.solved.text:
             click.echo(printable(f"    → {post.solved.text.splitlines()[0]}"))
 
@@ -188,7 +198,7 @@ def echo_posts(posts: "Sequence[Post]", people: "People") -> None:
 
     heads = ("post", "age", "by", "part", "state", "title")
     echo_table(
-        [message(_HEAD_TEXTS[head]) for head in heads],
+        [_(_HEAD_TEXTS[head]) for head in heads],
         [
             [
                 post.short,
@@ -206,21 +216,21 @@ def echo_posts(posts: "Sequence[Post]", people: "People") -> None:
 def state_text(post: "Post", people: "People") -> str:
     """Return a post's state in words, with the tutor's name for a request that is taken."""
     if post.state == "taken" and post.taken:
-        return message("board.state_taken_by", name=people.name(post.taken.user))
-    return message(_STATE_TEXTS[post.state])
+        return _("taken by {name}", name=people.name(post.taken.user))
+    return _(_STATE_TEXTS[post.state])
 
 
 def echo_post(post: "Post", people: "People") -> None:
     """Print a post with its finding and its answers."""
     click.echo(click.style(printable(post.title), bold=True) + f"  [{printable(state_text(post, people))}]")
     about = [people.shown(post.user), _ago(post.time), f"#{post.short}"]
-    about += [message("board.of_part", part=post.part)] if post.part else []
-    about += [message("board.of_rule", rule=post.rule)] if post.rule else []
+    about += [_("part {part}", part=post.part)] if post.part else []
+    about += [_("rule {rule}", rule=post.rule)] if post.rule else []
     click.echo(printable(" · ".join(about)))
     if post.future:
-        click.echo(message("board.was_future"))
+        click.echo(_("(its date was later than the clock of the file system)"))
     if post.run:
-        click.echo(printable(message("board.of_run", run=post.folder or post.run)))
+        click.echo(printable(_("run: {run}", run=post.folder or post.run)))
     if post.finding:
         _echo_finding(post.finding.spoken())
     if post.text:
@@ -228,7 +238,7 @@ def echo_post(post: "Post", people: "People") -> None:
         _echo_text(post.text)
     steps = [*post.answers, *(step for step in (post.taken, post.solved) if step)]
     for step in sorted(steps, key=lambda entry: (entry.time, entry.id)):
-        title = message(_STEP_TEXTS[step.kind], name=people.shown(step.user))
+        title = _(_STEP_TEXTS[step.kind], name=people.shown(step.user))
         click.echo()
         click.echo(printable(f"── {title} · {_ago(step.time)} · #{step.id[-8:]}"))
         if step.text:
@@ -236,10 +246,10 @@ def echo_post(post: "Post", people: "People") -> None:
 
 
 def _echo_finding(finding: "Attached") -> None:
-    click.echo(printable(message("board.diagnosed", text=finding.message)))
+    click.echo(printable(_("diagnosis: {text}", text=finding.message)))
     if finding.file:
         position = finding.file if finding.line is None else f"{finding.file}:{finding.line}"
-        rank = message("board.of_rank", rank=finding.rank) if finding.rank is not None else ""
+        rank = _("rank {rank}", rank=finding.rank) if finding.rank is not None else ""
         about = ", ".join(detail for detail in (rank, finding.host) if detail)
         click.echo(
             printable(
@@ -260,4 +270,4 @@ def _age(moment: float) -> str:
 
 
 def _ago(moment: float) -> str:
-    return message("board.ago", age=_age(moment))
+    return _("{age} ago", age=_age(moment))

@@ -12,7 +12,7 @@ from hackathon.cli.json_output import echo_json
 from hackathon.cli.options import named, runs_folder
 from hackathon.cli.show import printable
 from hackathon.text.errors import UNAVAILABLE, HackathonError, RequestError
-from hackathon.text.messages import message
+from hackathon.text.messages import _
 
 if TYPE_CHECKING:
     from hackathon.board.board import Board
@@ -29,13 +29,31 @@ class NotifyGroup(DefaultGroup):
     default = "show"
 
 
-@named("notify", help=message("help.notify_help"), cls=NotifyGroup)
+@named(
+    "notify",
+    help=_(
+        "Notify a Slack or Mattermost channel when runs finish or fail (and which part failed), when somebody "
+        "asks for help, and when a problem is solved. Off until you set the URL of an incoming webhook. "
+        "Compute nodes need no Internet access: a relay on the login node reads run directories and the board.\n"
+        "\n"
+        "  hackathon notify set                      asks for the URL\n"
+        "  hackathon notify relay --dry-run          what would be sent\n"
+        "  hackathon notify relay                    until Ctrl-C, for example in tmux\n"
+        "  hackathon notify relay --once             for example from cron\n"
+        "  hackathon notify off"
+    ),
+    cls=NotifyGroup,
+)
 def command() -> None:
     pass
 
 
-@named("show", help=message("help.notify_show_help"), short=message("help.notify_show_short"))
-@click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
+@named(
+    "show",
+    help=_("Show whether notifications are on. The URL itself is never shown.\n\n  hackathon notify show"),
+    short=_("Show whether notifications are on (the default)."),
+)
+@click.option("--json", "as_json", is_flag=True, help=_("Print JSON."))
 def show(as_json: bool) -> None:
     from hackathon.notify.webhook import address_file, host_of, read_address
 
@@ -43,63 +61,99 @@ def show(as_json: bool) -> None:
     if as_json:
         echo_json({"on": address is not None, "host": host_of(address[0]) if address else None})
     elif address:
-        click.echo(message("notify.is_on", host=host_of(address[0]), path=address_file()))
+        click.echo(_("on: {host} (URL in {path})", host=host_of(address[0]), path=address_file()))
     else:
-        click.echo(message("notify.is_off"))
+        click.echo(_("off; `hackathon notify set` turns it on"))
 
 
-@named("set", help=message("help.notify_set_help"), short=message("help.notify_set_short"))
+@named(
+    "set",
+    help=_(
+        "Read the URL of an incoming webhook from the terminal or from standard input, never from the command "
+        "line, which others can see. Earlier events are not sent.\n"
+        "\n"
+        "  hackathon notify set\n"
+        "  hackathon notify set < address.txt"
+    ),
+    short=_("Set the webhook URL and turn notifications on."),
+)
 def set_address() -> None:
     from hackathon.notify.webhook import host_of, keep_address, read_address
 
     if sys.stdin.isatty():
-        text = str(click.prompt(message("notify.prompt"), hide_input=True, err=True))
+        text = str(click.prompt(_("URL of the incoming webhook (input is hidden)"), hide_input=True, err=True))
     else:
         text = sys.stdin.readline(4000)
     keep_address(text)
     address = read_address()
     assert address is not None
-    click.echo(message("notify.set", host=host_of(address[0])))
+    click.echo(_("notifications are sent to {host}", host=host_of(address[0])))
 
 
-@named("off", help=message("help.notify_off_help"), short=message("help.notify_off_short"))
+@named(
+    "off",
+    help=_("Turn notifications off and delete the URL.\n\n  hackathon notify off"),
+    short=_("Delete the URL and turn notifications off."),
+)
 def off() -> None:
     from hackathon.notify.webhook import address_file
 
     address_file().unlink(missing_ok=True)
-    click.echo(message("notify.is_off"))
+    click.echo(_("off; `hackathon notify set` turns it on"))
 
 
-@named("test", help=message("help.notify_test_help"), short=message("help.notify_test_short"))
-@click.option("--dry-run", is_flag=True, help=message("help.option_notify_dry_run"))
+@named(
+    "test",
+    help=_("Send a message to check that it arrives.\n\n  hackathon notify test"),
+    short=_("Send a test message."),
+)
+@click.option("--dry-run", is_flag=True, help=_("Print the payload without sending it."))
 def test(dry_run: bool) -> None:
     from hackathon.notify.webhook import SENT, payload, send
 
-    value = payload(message("notify.test_text"))
+    value = payload(_("hackathon: notifications work in this channel"))
     if dry_run:
         echo_json(value)
         return
-    address, _ = _address()
+    address, __ = _address()
     outcome = send(address, value)
     if outcome.kind != SENT:
-        raise HackathonError("notify.not_taken", exit_code=UNAVAILABLE, what=outcome.what)
-    click.echo(message("notify.taken"))
+        raise HackathonError(
+            "notify.not_taken", "the message was not accepted: {what}", exit_code=UNAVAILABLE, what=outcome.what
+        )
+    click.echo(_("sent"))
 
 
-@named("relay", help=message("help.notify_relay_help"), short=message("help.notify_relay_short"))
+@named(
+    "relay",
+    help=_(
+        "Send what happened in projects (default: this one; in an event's folder those of all teams) and on "
+        "the event's board since the URL was set. Each event is sent once, also after a restart. If the server "
+        "is busy or does not answer, the relay waits and tries again; with --once, it ends with exit code 3.\n"
+        "\n"
+        "  hackathon notify relay\n"
+        "  hackathon notify relay /lustre/gz00/*/project --only run-failed --only asked\n"
+        "  hackathon notify relay --once"
+    ),
+    short=_("Send events that were not sent yet."),
+)
 @click.argument(
     "folders", nargs=-1, type=click.Path(exists=True, file_okay=False, path_type=Path), metavar="[PROJECT]..."
 )
-@click.option("--once", is_flag=True, help=message("help.option_relay_once"))
+@click.option("--once", is_flag=True, help=_("Check once instead of until Ctrl-C."))
 @click.option(
-    "--every", metavar="SECONDS", type=click.IntRange(min=5), default=EVERY, help=message("help.option_relay_every")
+    "--every", metavar="SECONDS", type=click.IntRange(min=5), default=EVERY, help=_("Seconds between checks.")
 )
-@click.option("--only", "kinds", type=click.Choice(KINDS), multiple=True, help=message("help.option_relay_only"))
-@click.option("--no-board", is_flag=True, help=message("help.option_relay_no_board"))
-@click.option("--dry-run", is_flag=True, help=message("help.option_notify_dry_run"))
-@click.option("--shared", type=click.Path(file_okay=False, path_type=Path), help=message("help.option_shared"))
-@click.option("--pages", metavar="URL", default="", help=message("help.option_relay_pages"))
-@click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
+@click.option("--only", "kinds", type=click.Choice(KINDS), multiple=True, help=_("Send only these; may be repeated."))
+@click.option("--no-board", is_flag=True, help=_("Ignore the board."))
+@click.option("--dry-run", is_flag=True, help=_("Print the payload without sending it."))
+@click.option(
+    "--shared",
+    type=click.Path(file_okay=False, path_type=Path),
+    help=_("The event's shared directory, instead of the one in hackathon.yaml."),
+)
+@click.option("--pages", metavar="URL", default="", help=_("Address of the dashboard, for a link in each message."))
+@click.option("--json", "as_json", is_flag=True, help=_("Print JSON."))
 def relay(
     folders: tuple[Path, ...], once: bool, every: int, kinds: tuple[str, ...], no_board: bool, dry_run: bool,
     shared: Path | None, pages: str, as_json: bool,
@@ -137,7 +191,11 @@ def _address() -> tuple[str, float]:
 
     address = read_address()
     if address is None:
-        raise RequestError("notify.off")
+        raise RequestError(
+            "notify.off",
+            "notifications are off",
+            hint="set a webhook URL with `hackathon notify set`; --dry-run shows what would be sent",
+        )
     return address
 
 
@@ -167,8 +225,14 @@ class _Watched:
         if count != self._told:
             self._told = count
             teams = len(self._event.record.teams)
-            summary = message("notify.watching", projects=count[0], teams=count[1], all=teams)
-            for line in (summary, *(f"{message('cli.warning')}: {problem}" for problem in problems)):
+            summary = _(
+                "watching {projects} {projects:project|projects} of {teams} {teams:team|teams} (teams in the "
+                "event: {all})",
+                projects=count[0],
+                teams=count[1],
+                all=teams,
+            )
+            for line in (summary, *(f"{_('warning')}: {problem}" for problem in problems)):
                 click.echo(printable(line), err=True)
         return [project.path / "runs" for project in projects]
 
@@ -189,7 +253,7 @@ def _board(shared: Path | None) -> "Board | None":
         if shared is not None:
             raise
         if error.id != "board.no_shared":
-            click.echo(f"{message('cli.warning')}: {error.message}", err=True)
+            click.echo(f"{_('warning')}: {error.message}", err=True)
         return None
 
 
@@ -215,8 +279,8 @@ def _say(passed: "Passed", as_json: bool) -> None:
     if as_json:
         echo_json(passed.to_json())
         return
-    click.echo(message("notify.passed", sent=len(passed.sent), waiting=passed.waiting))
+    click.echo(_("sent: {sent}, waiting: {waiting}", sent=len(passed.sent), waiting=passed.waiting))
     if passed.refused:
-        click.echo(message("notify.refused", count=len(passed.refused)), err=True)
+        click.echo(_("refused by the server: {count}", count=len(passed.refused)), err=True)
     if passed.what:
-        click.echo(f"{message('cli.warning')}: {message('notify.waits', what=passed.what)}", err=True)
+        click.echo(f"{_('warning')}: {_('the rest is sent later: {what}', what=passed.what)}", err=True)

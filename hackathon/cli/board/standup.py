@@ -9,17 +9,17 @@ from hackathon.cli.board.board import said
 from hackathon.cli.board.board_io import DefaultGroup, board_at, echo_board, shared_options, text_of
 from hackathon.cli.options import named
 from hackathon.cli.show import printable
-from hackathon.text.messages import message
+from hackathon.text.messages import N_, _
 
 if TYPE_CHECKING:
     from hackathon.board.people import People
     from hackathon.board.standup import Round, StandupReport
 
 _SECTION_TEXTS = {
-    "progress": "board.section_progress",
-    "goals": "board.section_goals",
-    "problems": "board.section_problems",
-    "solved": "board.section_solved",
+    "progress": N_("Progress"),
+    "goals": N_("Goals"),
+    "problems": N_("Problems"),
+    "solved": N_("Solved (useful for others)"),
 }
 
 SECTIONS = ("progress", "goals", "problems", "solved")
@@ -31,16 +31,31 @@ class StandupGroup(DefaultGroup):
     default = "write"
 
 
-@named("standup", help=message("help.standup_help"), cls=StandupGroup)
+@named(
+    "standup",
+    help=_(
+        "Report your status: progress, goals, problems, and what you solved that may help others. Your last "
+        "report of the day counts. Without options, your editor opens.\n"
+        "\n"
+        "  hackathon standup --progress '4 GPUs: 3.7x' --goals '16 GPUs' --problems 'loss is NaN'\n"
+        "  hackathon standup show                    all teams on one page\n"
+        "  hackathon standup show --day 2019-01-24 --lang ja"
+    ),
+    cls=StandupGroup,
+)
 def command() -> None:
     pass
 
 
-@named("write", help=message("help.standup_write_help"), short=message("help.standup_write_short"))
-@click.option("--progress", metavar="TEXT", default="", help=message("help.option_progress"))
-@click.option("--goals", metavar="TEXT", default="", help=message("help.option_goals"))
-@click.option("--problems", metavar="TEXT", default="", help=message("help.option_problems"))
-@click.option("--solved", metavar="TEXT", default="", help=message("help.option_solved"))
+@named(
+    "write",
+    help=_("Write your report; `write` may be omitted.\n\n  hackathon standup --progress '4 GPUs: 3.7x'"),
+    short=_("Write your report (the default)."),
+)
+@click.option("--progress", metavar="TEXT", default="", help=_("What you have achieved."))
+@click.option("--goals", metavar="TEXT", default="", help=_("Your next goals."))
+@click.option("--problems", metavar="TEXT", default="", help=_("What blocks you."))
+@click.option("--solved", metavar="TEXT", default="", help=_("What you solved that may help others."))
 @shared_options
 def write(progress: str, goals: str, problems: str, solved: str, shared: Path | None, as_json: bool) -> None:
     from hackathon.board.standup import report
@@ -48,13 +63,13 @@ def write(progress: str, goals: str, problems: str, solved: str, shared: Path | 
     board = board_at(shared, quiet=True)
     sections = {"progress": progress, "goals": goals, "problems": problems, "solved": solved}
     if not any(sections.values()):
-        sections = parted(text_of(None, _template(), "board.no_report"))
-    said(report(board, sections).entry.id, "board.reported", as_json)
+        sections = parted(text_of(None, _template(), N_("the status report is empty")))
+    said(report(board, sections).entry.id, N_("status report posted: #{name}"), as_json)
 
 
 def _template() -> str:
-    heads = [f"[{message(_SECTION_TEXTS[section])}]\n\n" for section in SECTIONS]
-    return f"# {message('board.template_standup')}\n" + "".join(heads)
+    heads = [f"[{_(_SECTION_TEXTS[section])}]\n\n" for section in SECTIONS]
+    return ("# " + _("Write under each heading; leave a section empty to skip it.") + "\n") + "".join(heads)
 
 
 def parted(text: str) -> dict[str, str]:
@@ -64,7 +79,7 @@ def parted(text: str) -> dict[str, str]:
     heads: dict[str, str] = {}
     for language in LANGUAGES:
         with speaking(language):
-            heads.update({f"[{message(_SECTION_TEXTS[section])}]": section for section in SECTIONS})
+            heads.update({f"[{_(_SECTION_TEXTS[section])}]": section for section in SECTIONS})
     sections: dict[str, list[str]] = {section: [] for section in SECTIONS}
     at = "progress"
     for line in text.splitlines():
@@ -75,8 +90,16 @@ def parted(text: str) -> dict[str, str]:
     return {name: "\n".join(lines).strip() for name, lines in sections.items()}
 
 
-@named("show", help=message("help.standup_show_help"), short=message("help.standup_show_short"))
-@click.option("--day", metavar="YYYY-MM-DD", help=message("help.option_day"))
+@named(
+    "show",
+    help=_(
+        "Show the last report of each member since 06:00 of the previous day, by team, and what was solved.\n"
+        "\n"
+        "  hackathon standup show --lang ja"
+    ),
+    short=_("Show the reports of all teams."),
+)
+@click.option("--day", metavar="YYYY-MM-DD", help=_("Day of the report (default: today)."))
 @shared_options
 def show(day: str | None, shared: Path | None, as_json: bool) -> None:
     from hackathon.board.standup import morning_round
@@ -90,19 +113,19 @@ def show(day: str | None, shared: Path | None, as_json: bool) -> None:
 
 
 def _echo_page(page: "Round", people: "People") -> None:
-    click.echo(click.style(message("board.round_of", day=page.day), bold=True))
+    click.echo(click.style(_("Daily status report, {day}", day=page.day), bold=True))
     for team, reports in page.teams.items():
         click.echo()
-        click.echo(click.style(f"■ {printable(team) if team else message('board.no_team')}", bold=True))
+        click.echo(click.style(f"■ {printable(team) if team else _('no team')}", bold=True))
         for report in reports:
             _echo_report(report)
         if page.silent.get(team):
             names = ", ".join(printable(name) for name in page.silent[team])
-            click.echo("  " + message("board.wrote_nothing", names=names))
-    for title, posts in (("board.round_solved", page.solved), ("board.round_waiting", page.waiting)):
+            click.echo("  " + _("no report yet: {names}", names=names))
+    for title, posts in ((N_("Solved since yesterday"), page.solved), (N_("Not solved yet"), page.waiting)):
         if posts:
             click.echo()
-            click.echo(click.style(f"■ {message(title)}", bold=True))
+            click.echo(click.style(f"■ {_(title)}", bold=True))
         for post in posts:
             part = f"[{post.part}] " if post.part else ""
             click.echo(printable(f"  #{post.short} {part}{post.title} – {people.shown(post.user)}"))
@@ -115,7 +138,7 @@ def _echo_report(report: "StandupReport") -> None:
     for section in SECTIONS:
         lines = report.sections.get(section, "").splitlines()
         if lines:
-            click.echo(f"    {message(_SECTION_TEXTS[section])}: {printable(lines[0])}")
+            click.echo(f"    {_(_SECTION_TEXTS[section])}: {printable(lines[0])}")
             for line in lines[1:]:
                 click.echo(f"      {printable(line)}")
 

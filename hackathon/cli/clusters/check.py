@@ -10,29 +10,41 @@ import click
 from hackathon.cli.json_output import echo_json
 from hackathon.cli.options import named
 from hackathon.text.errors import FAILED, RequestError
-from hackathon.text.messages import message
+from hackathon.text.messages import N_, _
 
 if TYPE_CHECKING:
     from hackathon.config.cluster import Cluster
     from hackathon.schedulers.comparison import ComparedValue, Machine
 
 _VERDICT_TEXTS = {
-    "same": "clusters.verdict_same",
-    "possible": "clusters.verdict_possible",
-    "differs": "clusters.verdict_differs",
-    "missing": "clusters.verdict_missing",
-    "gone": "clusters.verdict_gone",
-    "unknown": "clusters.verdict_unknown",
+    "same": N_("confirmed"),
+    "possible": N_("possible: the scheduler tells no exact value"),
+    "differs": N_("differs"),
+    "missing": N_("missing in the profile"),
+    "gone": N_("no such queue"),
+    "unknown": N_("not known: the scheduler does not tell"),
 }
 
 FILE = click.Path(dir_okay=False, path_type=Path)
 
 
-@named("check", help=message("help.clusters_check_help"))
+@named(
+    "check",
+    help=_(
+        "Check a profile's file. With --live, on the machine itself: compare its queues, limits and node with "
+        "what the scheduler says, and print the difference as a patch of the profile, with what was confirmed "
+        "as evidence. Exit code 1: a value differs, or is missing; 2: the file is wrong; 3: the scheduler does "
+        "not answer.\n"
+        "\n"
+        "  hackathon clusters check miyabi-g\n"
+        "  hackathon clusters check miyabi-g --live\n"
+        "  hackathon clusters check kumo --live --output kumo-new.yaml"
+    ),
+)
 @click.argument("name")
-@click.option("--live", is_flag=True, help=message("help.option_check_live"))
-@click.option("-o", "--output", metavar="FILE", type=FILE, help=message("help.option_check_output"))
-@click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
+@click.option("--live", is_flag=True, help=_("Compare the profile with what the scheduler of this machine says."))
+@click.option("-o", "--output", metavar="FILE", type=FILE, help=_("Write the corrected profile to a new file."))
+@click.option("--json", "as_json", is_flag=True, help=_("Print JSON."))
 def command(name: str, live: bool, output: Path | None, as_json: bool) -> int:
     from hackathon.config.evidence import unconfirmed
     from hackathon.config.load import find_cluster
@@ -41,7 +53,11 @@ def command(name: str, live: bool, output: Path | None, as_json: bool) -> int:
     from hackathon.schedulers import profiles
 
     if output is not None and not live:
-        raise RequestError("clusters.output_without_live")
+        raise RequestError(
+            "clusters.output_without_live",
+            "--output needs --live",
+            hint="hackathon clusters check NAME --live --output FILE",
+        )
     folders = folders_that_count(Path.cwd())
     path, cluster = find_cluster(name, folders), profiles.load_cluster(name, folders)
     profiles.scheduler_of(cluster)  # its plug-in may be missing here
@@ -55,10 +71,19 @@ def command(name: str, live: bool, output: Path | None, as_json: bool) -> int:
         if as_json:
             echo_json(value)
         else:
-            click.echo(message("clusters.file_good", name=name, file=path))
+            click.echo(_("OK: {name} ({file})", name=name, file=path))
             if cluster.unverified or bare:
                 values = {"unverified": len(cluster.unverified), "bare": len(bare)}
-                click.echo(message("clusters.file_counts", name=name, **values), err=True)
+                click.echo(
+                    _(
+                        "unverified values: {unverified}; values without a confirmed source: {bare}. Details: "
+                        "hackathon clusters show {name!q} --evidence. On the machine itself: hackathon "
+                        "clusters check {name!q} --live",
+                        name=name,
+                        **values,
+                    ),
+                    err=True,
+                )
         return 0
     return _live(cluster, path, written, value, output, as_json)
 
@@ -71,15 +96,28 @@ def _live(
     from hackathon.schedulers import comparison, profiles, proposal
 
     if profiles.dialect_of(cluster).this_machine:
-        raise RequestError("clusters.this_machine", name=cluster.name)
+        raise RequestError(
+            "clusters.this_machine",
+            "{name} describes whatever machine it is used on: there is nothing to compare",
+            hint="omit --live to check the file",
+            name=cluster.name,
+        )
     scheduler = profiles.scheduler_of(cluster)
     machine = comparison.ask(scheduler)
     if cluster.queues and not {queue.name for queue in machine.queues} & set(cluster.queues):
-        raise RequestError("clusters.other_machine", name=cluster.name, found=", ".join(q.name for q in machine.queues))
+        raise RequestError(
+            "clusters.other_machine",
+            "this machine has none of the queues of {name}; it has: {found}",
+            hint="run it on the machine that the profile describes, or write a profile of this one: hackathon "
+            "clusters new NAME",
+            name=cluster.name,
+            found=", ".join(q.name for q in machine.queues),
+        )
     compared = comparison.compare(cluster, written, machine)
     day = time.strftime("%Y-%m-%d")
-    title = message(
-        "clusters.asked", commands=", ".join(f"`{command}`" for command in comparison.commands_of(scheduler))
+    title = _(
+        "asked of the scheduler: {commands}",
+        commands=", ".join(f"`{command}`" for command in comparison.commands_of(scheduler)),
     )
     text = path.read_text(encoding="utf-8")
     new = proposal.corrected(text, path, cluster.name, compared, title, day)
@@ -97,7 +135,9 @@ def _live(
                 for row in compared
             ],
             "nodes": _nodes_json(machine),
-            "nodes_not_known": None if machine.nodes else machine.problem or message("clusters.nodes_not_told"),
+            "nodes_not_known": None
+            if machine.nodes
+            else machine.problem or _("this scheduler does not describe its nodes to users"),
             "other_queues": comparison.others(cluster, machine),
             "closed_queues": comparison.closed(cluster, machine),
             "patch": patch,
@@ -106,7 +146,7 @@ def _live(
     else:
         _echo(cluster, compared, machine, patch)
         if output is not None:
-            click.echo(message("clusters.written", file=output), err=True)
+            click.echo(_("created {file}", file=output), err=True)
     return FAILED if wrong else 0
 
 
@@ -125,24 +165,31 @@ def _echo(cluster: "Cluster", compared: "Sequence[ComparedValue]", machine: "Mac
         return "–" if value is None else inline(value)
 
     echo_table(
-        [message("clusters.value"), message("clusters.profile"), message("clusters.machine"), ""],
-        [[row.key, shown(row.profile), shown(row.machine), message(_VERDICT_TEXTS[row.verdict])] for row in compared],
+        [_("value"), _("profile"), _("machine"), ""],
+        [[row.key, shown(row.profile), shown(row.machine), _(_VERDICT_TEXTS[row.verdict])] for row in compared],
     )
     if not machine.nodes:
-        reason = machine.problem or message("clusters.nodes_not_told")
-        click.echo(message("clusters.nodes_not_known", reason=printable(reason)), err=True)
+        reason = machine.problem or _("this scheduler does not describe its nodes to users")
+        click.echo(_("nodes: not known: {reason}", reason=printable(reason)), err=True)
     for key, names in (
-        ("clusters.others", comparison.others(cluster, machine)),
-        ("clusters.closed", comparison.closed(cluster, machine)),
+        (N_("queues of the machine that the profile does not have: {names}"), comparison.others(cluster, machine)),
+        (N_("closed now: {names}"), comparison.closed(cluster, machine)),
     ):
         if names:
-            click.echo(message(key, names=printable(", ".join(names))), err=True)
+            click.echo(_(key, names=printable(", ".join(names))), err=True)
     if not patch:
-        click.echo(message("clusters.nothing_to_change"), err=True)
+        click.echo(_("The profile agrees with the machine, as far as its scheduler tells."), err=True)
         return
     click.echo()
     click.echo(patch, nl=False)
-    click.echo(message("clusters.how_to_apply", name=cluster.name), err=True)
+    click.echo(
+        _(
+            "To apply: save the lines above as FILE and run `patch -p0 < FILE`, or write a corrected profile: "
+            "hackathon clusters check {name!q} --live --output ~/.config/hackathon/clusters/{name!q}.yaml",
+            name=cluster.name,
+        ),
+        err=True,
+    )
 
 
 def write_new(path: Path, text: str) -> None:
@@ -154,4 +201,6 @@ def write_new(path: Path, text: str) -> None:
         with path.open("x", encoding="utf-8") as stream:
             stream.write(text)
     except FileExistsError:
-        raise RequestError("clusters.exists", file=path) from None
+        raise RequestError(
+            "clusters.exists", "{file} already exists", hint="choose another file with --output", file=path
+        ) from None

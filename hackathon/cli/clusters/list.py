@@ -7,11 +7,18 @@ import click
 
 from hackathon.cli.json_output import echo_json
 from hackathon.cli.options import named
-from hackathon.text.messages import localized, message
+from hackathon.text.messages import _, localized
 
 
-@named("list", help=message("help.clusters_list_help"))
-@click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
+@named(
+    "list",
+    help=_(
+        "List the clusters that have a profile: the project's, the event's, your own and the shipped ones.\n"
+        "\n"
+        "  hackathon clusters list"
+    ),
+)
+@click.option("--json", "as_json", is_flag=True, help=_("Print JSON."))
 def command(as_json: bool) -> None:
     from hackathon.cli.show import echo_table
     from hackathon.config import load
@@ -21,7 +28,7 @@ def command(as_json: bool) -> None:
 
     folders = folders_that_count(Path.cwd())
     entries, problems = profiles.list_clusters(folders)
-    files, _ = load.cluster_files(folders)
+    files, __ = load.cluster_files(folders)
     origins = {cluster.name: load.origin_of(files[cluster.name], folders) for cluster in entries}
     if as_json:
         rows = [
@@ -38,8 +45,8 @@ def command(as_json: bool) -> None:
         return
     chosen = os.environ.get("HACKATHON_CLUSTER")
     echo_table(
-        [message("cli.name"), message("cli.scheduler"), message("cli.from"), message("cli.title"),
-         message("cli.queues")],
+        [_("name"), _("scheduler"), _("from"), _("title"),
+         _("queues")],
         [
             [f"{cluster.name} *" if cluster.name == chosen else cluster.name, cluster.scheduler,
              origin_text(origins[cluster.name]), localized(cluster.title), " ".join(cluster.queues)]

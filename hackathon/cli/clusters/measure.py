@@ -10,7 +10,7 @@ from hackathon.cli.json_output import echo_json
 from hackathon.cli.options import Assignment, Walltime, named, runs_folder
 from hackathon.jobs.options import Options
 from hackathon.text.errors import RequestError
-from hackathon.text.messages import message
+from hackathon.text.messages import _
 
 if TYPE_CHECKING:
     from hackathon.jobs.request import Request
@@ -21,21 +21,32 @@ GPU_SIZE = "1GiB"
 """The largest message on GPUs, which need larger messages than a laptop."""
 
 
-@named("measure", help=message("help.clusters_measure_help"))
+@named(
+    "measure",
+    help=_(
+        "Measure communication inside a node and between nodes with the recipe `allreduce`, one job after the "
+        "other, and keep the result with the cluster.\n"
+        "\n"
+        "  hackathon clusters measure slurm\n"
+        "  hackathon clusters measure reedbush-h --queue h-debug --group pz0425 --nodes 2 --nodes 4"
+    ),
+)
 @click.argument("name")
 @click.option(
-    "--nodes", metavar="N", type=click.IntRange(min=1), multiple=True, help=message("help.option_measure_nodes")
+    "--nodes",
+    metavar="N",
+    type=click.IntRange(min=1),
+    multiple=True,
+    help=_("Nodes of a measurement; may be repeated. Default: 1, and 2 where there are."),
 )
-@click.option(
-    "--processes-per-node", metavar="N", type=click.IntRange(min=1), help=message("help.option_processes_per_node")
-)
-@click.option("--queue", metavar="NAME", help=message("help.option_queue"))
-@click.option("--group", metavar="NAME", help=message("help.option_group"))
-@click.option("--reservation", metavar="NAME", help=message("help.option_reservation"))
-@click.option("--walltime", type=Walltime(), help=message("help.option_walltime"))
-@click.option("--launcher", metavar="NAME", help=message("help.option_launcher"))
-@click.option("-p", "--parameter", type=Assignment(), multiple=True, help=message("help.option_parameter"))
-@click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
+@click.option("--processes-per-node", metavar="N", type=click.IntRange(min=1), help=_("Processes per node."))
+@click.option("--queue", metavar="NAME", help=_("Queue, partition, resource group or resource type."))
+@click.option("--group", metavar="NAME", help=_("Group or account to charge."))
+@click.option("--reservation", metavar="NAME", help=_("Reservation name."))
+@click.option("--walltime", type=Walltime(), help=_("Time limit: 00:30:00, 90m, 2h."))
+@click.option("--launcher", metavar="NAME", help=_("torchrun, mpirun, srun, local, horovodrun or horovodrun-mpi."))
+@click.option("-p", "--parameter", type=Assignment(), multiple=True, help=_("Set a parameter; may be repeated."))
+@click.option("--json", "as_json", is_flag=True, help=_("Print JSON."))
 def command(
     name: str, nodes: tuple[int, ...], parameter: tuple[tuple[str, str], ...], as_json: bool, **values: Any
 ) -> None:
@@ -68,7 +79,7 @@ def measure(name: str, counts: Sequence[int], options: Options, as_json: bool) -
             echo_json({"file": str(path), "measured": entries})
         else:
             show(entries)
-            click.echo(message("cli.measure_kept", file=path), err=True)
+            click.echo(_("saved in {file}", file=path), err=True)
     failed = [run for run in runs if run.id not in good]
     for run in failed:
         show_tail(run.path)
@@ -93,7 +104,12 @@ def _requests(sources: "Sources", counts: Sequence[int]) -> "list[Request]":
             requests.append(_with_sizes(request, sources, nodes))
     lonely = [request for request in requests if request.processes < 2]
     if lonely or not requests:
-        raise RequestError("cli.measure_alone", cluster=sources.cluster.name)
+        raise RequestError(
+            "cli.measure_alone",
+            "{cluster}: communication cannot be measured with a single process",
+            hint="use --processes-per-node 2, or --nodes 2 on a cluster with several nodes",
+            cluster=sources.cluster.name,
+        )
     return requests
 
 
@@ -128,5 +144,5 @@ def show(entries: Sequence[dict[str, Any]]) -> None:
         for entry in entries
         for operation, timing in entry["operations"].items()
     ]  # fmt: skip
-    head = [message("cli.nodes"), message("cli.processes"), message("cli.backend"), message("cli.operation")]
-    echo_table([*head, "α [µs]", "B [GB/s]", message("cli.bus"), message("cli.date"), message("cli.run")], rows)
+    head = [_("nodes"), _("processes"), _("back-end"), _("operation")]
+    echo_table([*head, "α [µs]", "B [GB/s]", _("bus [GB/s]"), _("date"), _("run")], rows)

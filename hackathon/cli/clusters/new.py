@@ -10,20 +10,20 @@ import click
 from hackathon.cli.json_output import echo_json
 from hackathon.cli.options import Assignment, named
 from hackathon.text.errors import RequestError
-from hackathon.text.messages import message
+from hackathon.text.messages import N_, _
 
 if TYPE_CHECKING:
     from hackathon.schedulers.comparison import Machine
     from hackathon.schedulers.profile_draft import ProfileAnswers
 
 _ASK_TEXTS = {
-    "scheduler": "clusters.ask_scheduler",
-    "title": "clusters.ask_title",
-    "dialect": "clusters.ask_dialect",
-    "gpus": "clusters.ask_gpus",
-    "ranks": "clusters.ask_ranks",
-    "starter": "clusters.ask_starter",
-    "environment": "clusters.ask_environment",
+    "scheduler": N_("Scheduler ({known})"),
+    "title": N_("The machine's name for people"),
+    "dialect": N_("dialect.{key} ({values})"),
+    "gpus": N_("GPUs in a node"),
+    "ranks": N_("Processes on a node (default: one per GPU)"),
+    "starter": N_("What starts programs on the nodes (srun, mpirun, pbs_tmrsh, ssh; probably {likely})"),
+    "environment": N_("A line that jobs begin with, e.g. module load cuda (Enter: no more)"),
 }
 
 FILE = click.Path(dir_okay=False, path_type=Path)
@@ -31,22 +31,47 @@ NOT_KNOWN = "?"
 """The answer for an unknown value: the default is written and marked."""
 
 
-@named("new", help=message("help.clusters_new_help"))
-@click.argument("name")
-@click.option("--scheduler", metavar="NAME", help=message("help.option_new_scheduler"))
-@click.option("--title", metavar="TEXT", help=message("help.option_new_title"))
-@click.option("--gpus", metavar="N", type=click.IntRange(min=0), help=message("help.option_new_gpus"))
-@click.option(
-    "--processes-per-node", metavar="N", type=click.IntRange(min=1), help=message("help.option_processes_per_node")
+@named(
+    "new",
+    help=_(
+        "Write the profile of a machine: ask its scheduler for queues, limits and nodes, and you for the rest. "
+        "Values that neither of you gave are guesses and are marked as unverified. The file goes to the "
+        "project or event, else to your own profiles; it never replaces another one. Without a terminal, or "
+        "with --yes, nothing is asked.\n"
+        "\n"
+        "  hackathon clusters new kumo\n"
+        '  hackathon clusters new kumo --yes --dialect group=account --environment "module load cuda"\n'
+        "  hackathon clusters new kumo --scheduler pbs --no-ask --gpus 4 --output kumo.yaml"
+    ),
 )
-@click.option("--starter", metavar="NAME", help=message("help.option_new_starter"))
-@click.option("--dialect", type=Assignment(), multiple=True, help=message("help.option_new_dialect"))
-@click.option("--environment", metavar="LINE", multiple=True, help=message("help.option_new_environment"))
-@click.option("--visible", metavar="DIR", multiple=True, help=message("help.option_new_visible"))
-@click.option("--no-ask", "silent", is_flag=True, help=message("help.option_new_no_ask"))
-@click.option("-y", "--yes", is_flag=True, help=message("help.option_new_yes"))
-@click.option("-o", "--output", metavar="FILE", type=FILE, help=message("help.option_new_output"))
-@click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
+@click.argument("name")
+@click.option(
+    "--scheduler", metavar="NAME", help=_("Scheduler of the machine. Default: the one whose commands are found here.")
+)
+@click.option("--title", metavar="TEXT", help=_("The machine's name for people."))
+@click.option(
+    "--gpus", metavar="N", type=click.IntRange(min=0), help=_("GPUs in a node, if the scheduler does not tell.")
+)
+@click.option("--processes-per-node", metavar="N", type=click.IntRange(min=1), help=_("Processes per node."))
+@click.option(
+    "--starter", metavar="NAME", help=_("What starts programs on the nodes: srun, mpirun, pbs_tmrsh, ssh or local.")
+)
+@click.option(
+    "--dialect",
+    type=Assignment(),
+    multiple=True,
+    help=_("A key of the scheduler's dialect, e.g. group=account; may be repeated."),
+)
+@click.option(
+    "--environment", metavar="LINE", multiple=True, help=_("A shell line that jobs begin with; may be repeated.")
+)
+@click.option(
+    "--visible", metavar="DIR", multiple=True, help=_("A folder that compute nodes see; may be repeated. Default: all.")
+)
+@click.option("--no-ask", "silent", is_flag=True, help=_("Do not ask the scheduler."))
+@click.option("-y", "--yes", is_flag=True, help=_("Ask no questions."))
+@click.option("-o", "--output", metavar="FILE", type=FILE, help=_("Write to this new file."))
+@click.option("--json", "as_json", is_flag=True, help=_("Print JSON."))
 def command(
     name: str, scheduler: str | None, silent: bool, yes: bool, output: Path | None, as_json: bool, **settings: Any
 ) -> None:
@@ -60,7 +85,9 @@ def command(
 
     path = output or _place(name)
     if path.exists():
-        raise RequestError("clusters.exists", file=path)
+        raise RequestError(
+            "clusters.exists", "{file} already exists", hint="choose another file with --output", file=path
+        )
     asking = sys.stdin.isatty() and not yes and not as_json
     chosen = scheduler or _scheduler(asking)
     spoken = registry.load(chosen, dict(settings["dialect"]))
@@ -80,8 +107,15 @@ def command(
         echo_json(value)
         return
     click.echo(text, nl=False)
-    click.echo(message("clusters.written", file=path), err=True)
-    click.echo(message("clusters.next", name=name), err=True)
+    click.echo(_("created {file}", file=path), err=True)
+    click.echo(
+        _(
+            "Next: hackathon clusters check {name!q} --live; hackathon doctor --cluster {name!q} --job\n"
+            "To use it: `cluster: {name}` in project.yaml, or --cluster {name!q}",
+            name=name,
+        ),
+        err=True,
+    )
 
 
 def _place(name: str) -> Path:
@@ -91,9 +125,18 @@ def _place(name: str) -> Path:
     from hackathon.config.trust import folders_that_count
     from hackathon.text.paths import user_config
 
-    problem = "config.name_is_verb" if name in RESERVED_NAMES else name_problem(name)
+    problem = (
+        N_("`{name}` is a sub-verb of `hackathon clusters`; give the file and `name` another name, e.g. {name}-1")
+        if name in RESERVED_NAMES
+        else name_problem(name)
+    )
     if problem:
-        raise RequestError("clusters.bad_name", reason=message(problem, name=name, limit=0))
+        raise RequestError(
+            "clusters.bad_name",
+            "this cannot be a cluster's name: {reason}",
+            hint="hackathon clusters new mycluster",
+            reason=_(problem, name=name, limit=0),
+        )
     folders = folders_that_count(Path.cwd())
     top = folders[0] / "templates" if folders else user_config()
     return top / "clusters" / f"{name}.yaml"
@@ -105,11 +148,14 @@ def _scheduler(asking: bool) -> str:
 
     likely = next(iter(registry.here()), None)
     if asking:
-        return str(
-            click.prompt(message("clusters.ask_scheduler", known=", ".join(registry.names())), default=likely, err=True)
-        )
+        return str(click.prompt(_("Scheduler ({known})", known=", ".join(registry.names())), default=likely, err=True))
     if likely is None:
-        raise RequestError("clusters.which_scheduler", known=", ".join(registry.names()))
+        raise RequestError(
+            "clusters.which_scheduler",
+            "no scheduler was found on this machine",
+            hint="add --scheduler with one of: {known}",
+            known=", ".join(registry.names()),
+        )
     return likely
 
 
@@ -122,11 +168,17 @@ def _machine(scheduler: str, dialect: dict[str, str]) -> "Machine | None":
     try:
         machine = comparison.ask(registry.load(scheduler, dialect))
     except SchedulerError as error:
-        click.echo(message("clusters.no_answer", reason=printable(error.message)), err=True)
+        click.echo(
+            _(
+                "warning: the scheduler did not answer, so queues and nodes are not known: {reason}",
+                reason=printable(error.message),
+            ),
+            err=True,
+        )
         return None
     if not machine.nodes:
-        reason = machine.problem or message("clusters.nodes_not_told")
-        click.echo(message("clusters.nodes_not_known", reason=printable(reason)), err=True)
+        reason = machine.problem or _("this scheduler does not describe its nodes to users")
+        click.echo(_("nodes: not known: {reason}", reason=printable(reason)), err=True)
     return machine
 
 
@@ -141,7 +193,7 @@ def _answers(scheduler: str, settings: dict[str, Any], machine: "Machine | None"
     )
     dialect, environment = dict(settings["dialect"]), list(settings["environment"])
     if asking:
-        click.echo(message("clusters.ask_intro"), err=True)
+        click.echo(_("Enter ? if you do not know: a guess is written and marked as unverified."), err=True)
         title = title or _ask("title", str)
         for key in open_questions(scheduler):
             if key not in dialect and (answer := _ask("dialect", str, key=key, values=_values(scheduler, key))):
@@ -178,7 +230,7 @@ def _ask(question: str, kind: Callable[[str], Any], **values: object) -> Any:
         try:
             return kind(text.strip())
         except ValueError:
-            raise click.UsageError(message("clusters.not_a_number", text=text)) from None
+            raise click.UsageError(_("{text} is not a number", text=text)) from None
 
-    prompt = message(_ASK_TEXTS[question], **values)
+    prompt = _(_ASK_TEXTS[question], **values)
     return click.prompt(prompt, default="", show_default=False, value_proc=read, err=True)

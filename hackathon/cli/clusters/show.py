@@ -9,7 +9,7 @@ import click
 
 from hackathon.cli.json_output import echo_json
 from hackathon.cli.options import named
-from hackathon.text.messages import localized, message
+from hackathon.text.messages import _, localized
 
 if TYPE_CHECKING:
     from hackathon.config.cluster import Cluster
@@ -17,11 +17,21 @@ if TYPE_CHECKING:
     from hackathon.schedulers.machine import QueueInfo
 
 
-@named("show", help=message("help.clusters_show_help"))
+@named(
+    "show",
+    help=_(
+        "Show one cluster: node, queues, limits, and what was measured there. A question mark marks unverified "
+        "values.\n"
+        "\n"
+        "  hackathon clusters show reedbush-h\n"
+        "  hackathon clusters show miyabi-g --evidence   where each value is from, and of which day\n"
+        "  hackathon clusters show slurm --live          ask the scheduler now"
+    ),
+)
 @click.argument("name")
-@click.option("--live", is_flag=True, help=message("help.option_live"))
-@click.option("--evidence", "with_evidence", is_flag=True, help=message("help.option_evidence"))
-@click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
+@click.option("--live", is_flag=True, help=_("Ask the scheduler about its queues now."))
+@click.option("--evidence", "with_evidence", is_flag=True, help=_("Show where each value is from, and of which day."))
+@click.option("--json", "as_json", is_flag=True, help=_("Print JSON."))
 def command(name: str, live: bool, with_evidence: bool, as_json: bool) -> None:
     from hackathon.config.evidence import cited_values
     from hackathon.config.load import find_cluster, origin_of, package_of
@@ -47,13 +57,13 @@ def command(name: str, live: bool, with_evidence: bool, as_json: bool) -> None:
         return
     click.echo(f"{cluster.name}: {localized(cluster.title, cluster.name)}")
     if package := package_of(path, folders):
-        click.echo(message("cli.of_package", package=package))
+        click.echo(_("From the package {package}", package=package))
     if with_evidence:
         echo_evidence(cluster, values)
     else:
         _echo_shape(cluster)
     if cluster.unverified:
-        click.echo(message("cli.question_mark"), err=True)
+        click.echo(_("? = unverified value"), err=True)
     if measurements := measured(cluster.name):
         from hackathon.cli.clusters.measure import show
 
@@ -70,7 +80,7 @@ def echo_evidence(cluster: "Cluster", values: "Sequence[CitedValue]") -> None:
     from hackathon.config.yaml_edit import inline
 
     echo_table(
-        [message("clusters.value"), "", message("clusters.source")],
+        [_("value"), "", _("source")],
         [
             [cited.key, f"{inline(cited.value)} ?" if cited.unverified else inline(cited.value),
              ", ".join(f"{name} {cluster.sources[name].date}" for name in cited.sources) or "–"]
@@ -80,11 +90,11 @@ def echo_evidence(cluster: "Cluster", values: "Sequence[CitedValue]") -> None:
     if cluster.sources:
         click.echo()
         echo_table(
-            [message("clusters.source"), message("cli.date"), ""],
+            [_("source"), _("date"), ""],
             [
                 [name, source.date, " ".join(filter(None, [
                     localized(source.title), f"<{source.url}>" if source.url else "",
-                    "" if source.confirmed else message("clusters.not_confirmed"),
+                    "" if source.confirmed else _("(to be confirmed)"),
                 ]))]
                 for name, source in cluster.sources.items()
             ],
@@ -99,17 +109,17 @@ def _echo_shape(cluster: "Cluster") -> None:
         return f"{text} ?" if path in cluster.unverified else text
 
     node = cluster.node
-    shape = [sure("node.cores", message("cli.cores", n=node.cores)), sure("node.gpus", f"{node.gpus} GPU")]
+    shape = [sure("node.cores", _("{n} cores", n=node.cores)), sure("node.gpus", f"{node.gpus} GPU")]
     shape += [sure("node.gpu", node.gpu)] if node.gpu else []
     shape += [sure("node.memory", format_size(node.memory))] if node.memory else []
     shape += [sure("node.network", node.network)] if node.network else []
     echo_table(
         ["", ""],
         [
-            [message("cli.scheduler"), cluster.scheduler],
-            [message("cli.node"), ", ".join(shape)],
-            [message("cli.launchers"), ", ".join(cluster.launchers) or "–"],
-            [message("cli.starter"), cluster.starter],
+            [_("scheduler"), cluster.scheduler],
+            [_("node"), ", ".join(shape)],
+            [_("launchers"), ", ".join(cluster.launchers) or "–"],
+            [_("starter"), cluster.starter],
         ],
     )
     rows = [
@@ -123,7 +133,7 @@ def _echo_shape(cluster: "Cluster") -> None:
     ]
     if rows:
         click.echo()
-        echo_table([message("cli.queue"), message("cli.nodes"), message("cli.walltime"), ""], rows)
+        echo_table([_("queue"), _("nodes"), _("walltime"), ""], rows)
 
 
 def _echo_live(queues: "Sequence[QueueInfo]") -> None:
@@ -131,7 +141,7 @@ def _echo_live(queues: "Sequence[QueueInfo]") -> None:
     from hackathon.text.units import format_walltime
 
     echo_table(
-        [message("cli.queue"), message("cli.nodes"), message("cli.walltime"), message("cli.now")],
+        [_("queue"), _("nodes"), _("walltime"), _("now")],
         [
             [
                 queue.name if queue.enabled else f"({queue.name})",

@@ -8,26 +8,39 @@ import click
 from hackathon.cli.json_output import echo_json
 from hackathon.cli.options import named
 from hackathon.text.errors import FAILED
-from hackathon.text.messages import localized, message
+from hackathon.text.messages import N_, _, localized
 
 if TYPE_CHECKING:
     from hackathon.event.check_report import Trouble
     from hackathon.readiness.collected import TeamReadiness
 
 _LEVEL_TEXTS = {
-    "error": "event_check.level_error",
-    "warning": "event_check.level_warning",
-    "remark": "event_check.level_remark",
+    "error": N_("error"),
+    "warning": N_("warning"),
+    "remark": N_("note"),
 }
 
 PLACE = click.Path(file_okay=False, path_type=Path, resolve_path=True)
 COLORS = {"error": "red", "warning": "yellow", "remark": "blue"}
 
 
-@named("check", help=message("help.event_check_help"))
+@named(
+    "check",
+    help=_(
+        "Check everything that this account can see: schedule, clusters and queues, accounts and groups, teams "
+        "without a tutor, directories that tutors cannot read or others can write, the board, budgets, and how "
+        "far each team is with `hackathon ready`. Each problem is shown with its place and how to fix it.\n"
+        "\n"
+        "Exit code 1: there is an error; 0: only warnings or notes. Run it on a login node of the cluster, "
+        "where the accounts exist.\n"
+        "\n"
+        "hackathon event check\n"
+        "hackathon event check my-event --live"
+    ),
+)
 @click.argument("folder", required=False, type=PLACE, metavar="[DIR]")
-@click.option("--live", is_flag=True, help=message("help.option_event_live"))
-@click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
+@click.option("--live", is_flag=True, help=_("Also ask the scheduler about queues."))
+@click.option("--json", "as_json", is_flag=True, help=_("Print JSON."))
 def command(folder: Path | None, live: bool, as_json: bool) -> int:
     from hackathon.cli.event.show import event_folder
     from hackathon.cli.show import printable
@@ -44,20 +57,25 @@ def command(folder: Path | None, live: bool, as_json: bool) -> int:
         return FAILED if counts["error"] else 0
     click.echo(
         printable(
-            message("event_check.looked_at", title=localized(event.title), file=path / "hackathon.yaml",
-                    teams=len(event.teams), tutors=len(event.tutors))
+            _(
+                "{title}: {file}; teams: {teams}, tutors: {tutors}",
+                title=localized(event.title),
+                file=path / "hackathon.yaml",
+                teams=len(event.teams),
+                tutors=len(event.tutors),
+            )
         )
-    )  # fmt: skip
+    )
     alike: dict[tuple[str, str], list[Trouble]] = {}
     for trouble in troubles:
         alike.setdefault((trouble.level, trouble.id), []).append(trouble)
     for group in alike.values():
         _echo_alike(group)
     if not troubles:
-        click.echo(message("event_check.good"))
+        click.echo(_("No problems found, as far as this account can see."))
     else:
         values = {"errors": counts["error"], "warnings": counts["warning"], "remarks": counts["remark"]}
-        click.echo(f"\n{message('event_check.sum', **values)}")
+        click.echo("\n" + _("errors: {errors}, warnings: {warnings}, notes: {remarks}", **values))
     if ready:
         _echo_ready(ready)
     return FAILED if counts["error"] else 0
@@ -69,7 +87,7 @@ def _echo_ready(ready: "dict[str, TeamReadiness]") -> None:
     from hackathon.readiness.collected import MARKS, lacking, legend, table
 
     words = not encodes("".join(MARKS.values()))
-    click.echo(f"\n{click.style(message('event_check.ready'), bold=True)}")
+    click.echo(f"\n{click.style(_('Readiness (`hackathon ready`)'), bold=True)}")
     echo_table(*table(ready, words=words))
     if marks := legend(words=words):
         click.echo(marks)
@@ -81,7 +99,7 @@ def _echo_alike(troubles: "list[Trouble]") -> None:
     """Print troubles of one kind, and their remedy only once if it is the same."""
     click.echo()
     for number, trouble in enumerate(troubles):
-        level = click.style(message(_LEVEL_TEXTS[trouble.level]), fg=COLORS[trouble.level])
+        level = click.style(_(_LEVEL_TEXTS[trouble.level]), fg=COLORS[trouble.level])
         prefix = f"{trouble.where}: " if trouble.where else ""
         click.echo(f"{level}: {prefix}{trouble.what}")
         following = troubles[number + 1].remedy if number + 1 < len(troubles) else ""

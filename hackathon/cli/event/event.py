@@ -2,17 +2,28 @@
 
 from hackathon.cli.lazy_groups import LazyNoun
 from hackathon.cli.options import named
-from hackathon.text.messages import message
+from hackathon.text.messages import N_, _
 
 VERBS = {
-    "init": "help.event_init_short",
-    "check": "help.event_check_short",
-    "show": "help.event_show_short",
-    "usage": "help.event_usage_short",
-    "report": "help.event_report_short",
+    "init": N_("Create hackathon.yaml and the shared directories."),
+    "check": N_("Find all problems of an event before it starts."),
+    "show": N_("Show an event: schedule, teams, tutors."),
+    "usage": N_("Show node-hours, GPU-hours, and tokens by team and day."),
+    "report": N_("Write the report of the event as Markdown and HTML."),
 }
 
 
-@named("event", help=message("help.event_help"), cls=LazyNoun, verbs=VERBS)
+@named(
+    "event",
+    help=_(
+        "An event in one file, hackathon.yaml: teams, tutors, schedule, clusters with budgets.\n"
+        "\n"
+        "hackathon event init my-event\n"
+        "hackathon event check my-event\n"
+        "hackathon event report my-event"
+    ),
+    cls=LazyNoun,
+    verbs=VERBS,
+)
 def command() -> None:
     pass

@@ -10,7 +10,7 @@ from hackathon.cli.json_output import echo_json
 from hackathon.cli.options import named
 from hackathon.cli.show import printable
 from hackathon.text.errors import FAILED, RequestError
-from hackathon.text.messages import message
+from hackathon.text.messages import N_, NP_, _
 
 if TYPE_CHECKING:
     from hackathon.config.cluster import Cluster
@@ -19,42 +19,72 @@ if TYPE_CHECKING:
     from hackathon.event.table import ParticipantTable
 
 _ASK_TEXTS = {
-    "begin": "event.ask_begin",
-    "title": "event.ask_title",
-    "dates": "event.ask_dates",
-    "place": "event.ask_place",
-    "cluster": "event.ask_cluster",
-    "queue": "event.ask_queue",
-    "teams": "event.ask_teams",
-    "tutors": "event.ask_tutors",
-    "write": "event.ask_write",
+    "begin": N_(
+        "A few questions for hackathon.yaml. Press Enter to accept the value in brackets; you can edit everything "
+        "later."
+    ),
+    "title": N_("Title"),
+    "dates": N_("Days, for example 2019-01-24, 2019-01-25 (Enter: not decided yet)"),
+    "place": N_("Place (Enter: not decided yet)"),
+    "cluster": N_("Cluster, a name listed by `hackathon clusters` (Enter: not decided yet)"),
+    "queue": N_("Queue"),
+    "teams": N_("Number of teams"),
+    "tutors": N_("Accounts of tutors (Enter: not decided yet)"),
+    "write": N_("Write {file} and create the directories?"),
 }
 
 _STATE_TEXTS = {
-    "made": "event.state_made",
-    "mended": "event.state_mended",
-    "there": "event.state_there",
-    "left": "event.state_left",
-    "missing": "event.state_missing",
+    "made": N_("created"),
+    "mended": N_("repaired"),
+    "there": N_("exists"),
+    "left": N_("unchanged"),
+    "missing": N_("not created"),
 }
 
 FILE = click.Path(dir_okay=False, path_type=Path)
 PLACE = click.Path(file_okay=False, path_type=Path, resolve_path=True)
 
 
-@named("init", help=message("help.event_init_help"))
+@named(
+    "init",
+    help=_(
+        "Set up an event: write a commented hackathon.yaml and create its directories: the board, a folder for "
+        "each team (written by members, read by tutors), and a private folder for surveys. Without options, it "
+        "asks questions in the terminal. Run it again after a change: it creates what is missing and repairs "
+        "what is yours; it changes nothing that belongs to others.\n"
+        "\n"
+        "As root, it does everything. Any other account does what it can, and the commands for an "
+        "administrator are printed.\n"
+        "\n"
+        "hackathon event init my-event\n"
+        "hackathon event init my-event --from last-year.yaml --dry-run\n"
+        "hackathon event init my-event --teams teams.csv --admin-script for-root.sh"
+    ),
+)
 @click.argument("folder", required=False, default=".", type=PLACE, metavar="[DIR]")
-@click.option("--from", "source", metavar="FILE", type=FILE, help=message("help.option_event_from"))
-@click.option("--teams", "table", metavar="CSV", type=FILE, help=message("help.option_event_teams"))
-@click.option("--title", metavar="TEXT", help=message("help.option_event_title"))
-@click.option("--date", "dates", metavar="DATE", multiple=True, help=message("help.option_event_date"))
-@click.option("--place", metavar="TEXT", help=message("help.option_event_place"))
-@click.option("--cluster", metavar="NAME", help=message("help.option_event_cluster"))
-@click.option("--queue", metavar="NAME", help=message("help.option_event_queue"))
-@click.option("--tutor", "tutors", metavar="USER", multiple=True, help=message("help.option_event_tutor"))
-@click.option("--dry-run", "dry", is_flag=True, help=message("help.option_event_dry"))
-@click.option("--admin-script", "script", metavar="FILE", type=FILE, help=message("help.option_event_script"))
-@click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
+@click.option("--from", "source", metavar="FILE", type=FILE, help=_("Use a complete hackathon.yaml from FILE."))
+@click.option(
+    "--teams",
+    "table",
+    metavar="CSV",
+    type=FILE,
+    help=_("Read teams from a CSV: team, user, kind, name, tutors, project, group."),
+)
+@click.option("--title", metavar="TEXT", help=_("Title of the event."))
+@click.option("--date", "dates", metavar="DATE", multiple=True, help=_("Day, for example 2019-01-24; may be repeated."))
+@click.option("--place", metavar="TEXT", help=_("Venue."))
+@click.option("--cluster", metavar="NAME", help=_("Cluster of the event."))
+@click.option("--queue", metavar="NAME", help=_("Queue of the event."))
+@click.option("--tutor", "tutors", metavar="USER", multiple=True, help=_("Account of a tutor; may be repeated."))
+@click.option("--dry-run", "dry", is_flag=True, help=_("Show everything without writing anything."))
+@click.option(
+    "--admin-script",
+    "script",
+    metavar="FILE",
+    type=FILE,
+    help=_("Write the administrator's commands to FILE as a script."),
+)
+@click.option("--json", "as_json", is_flag=True, help=_("Print JSON."))
 def command(
     folder: Path,
     source: Path | None,
@@ -76,20 +106,39 @@ def command(
     interactive = False
     if path.exists():
         if source or any(values.values()):
-            raise RequestError("event.exists", file=path)
+            raise RequestError(
+                "event.exists",
+                NP_("event", "{file} already exists"),
+                hint="It is not overwritten: edit it, then run `hackathon event init` without --from and without "
+                "other values; --teams adds new teams of a table.",
+                file=path,
+            )
         text, news = added(path, teams)
     elif source:
         if any(values.values()):
-            raise RequestError("event.from_alone")
+            raise RequestError(
+                "event.from_alone",
+                "--from uses the file as it is: --title, --date, --place, --cluster, --queue, and --tutor "
+                "cannot be combined with it",
+                hint="Edit the file first.",
+            )
         text, news = copied(source, teams)
     else:
         interactive = not any(values.values()) and not as_json and sys.stdin.isatty() and sys.stderr.isatty()
         text, news = drafted(_asked(folder, teams) if interactive else _draft(folder, values, teams))
     if teams and (unchanged := left_as_written(text, source or path, teams.teams)):
-        warning = message("event.teams_kept", names=", ".join(printable(name) for name in unchanged))
-        click.echo(f"{message('cli.warning')}: {warning}", err=True)
+        warning = _(
+            "the table lists other members, tutors, or another group for teams that hackathon.yaml already "
+            "contains; nothing of these teams was changed, edit them by hand: {names}",
+            names=", ".join(printable(name) for name in unchanged),
+        )
+        click.echo(f"{_('warning')}: {warning}", err=True)
     _say_file(path, text, news, dry=dry, preview=interactive or (dry and not as_json))
-    if interactive and not dry and not click.confirm(message("event.ask_write", file=path), default=True, err=True):
+    if (
+        interactive
+        and not dry
+        and not click.confirm(_("Write {file} and create the directories?", file=path), default=True, err=True)
+    ):
         return 0
     owner = making.owner_of(folder)
     if not dry and news:
@@ -97,7 +146,7 @@ def command(
         write_event(path, text, owner)
         if not as_json:
             names = ", ".join(printable(name) for name in news)
-            click.echo(message("event.teams_added", names=names) if existed else message("cli.made", file=path))
+            click.echo(_("Teams added: {names}", names=names) if existed else _("created {file}", file=path))
     outcome = making.make_event(text, folder, owner, dry=dry)
     if script is not None and outcome.commands and not dry:
         write_script(script, outcome.commands)
@@ -118,7 +167,7 @@ def _table(path: Path, event_file: Path) -> "ParticipantTable":
     table = read_table(path, event)
     if table.ignored:
         names = ", ".join(printable(name) for name in table.ignored)
-        click.echo(f"{message('cli.warning')}: {message('event.table_ignored', names=names)}", err=True)
+        click.echo(f"{_('warning')}: {_('these columns are not used: {names}', names=names)}", err=True)
     return table
 
 
@@ -130,9 +179,9 @@ def _draft(folder: Path, values: dict[str, Any], table: "ParticipantTable | None
     if values["cluster"]:
         load_cluster(values["cluster"], [folder])
     elif values["queue"]:
-        raise RequestError("event.queue_alone")
+        raise RequestError("event.queue_alone", "--queue needs --cluster")
     return Draft(
-        values["title"] or folder.name or message("event.default_title"),
+        values["title"] or folder.name or _("Distributed deep-learning hackathon"),
         tuple(values["dates"]),
         values["place"] or "",
         values["cluster"] or "",
@@ -158,7 +207,7 @@ def _asked(folder: Path, table: "ParticipantTable | None") -> "Draft":
     def dates(text: str) -> tuple[str, ...]:
         wrong = next((word for word in words(text) if date_of(word) is None), None)
         if wrong is not None:
-            raise click.BadParameter(message("config.bad_date", value=shown(wrong)))
+            raise click.BadParameter(_("{value} is not a date; write it as 2019-01-24", value=shown(wrong)))
         return tuple(words(text))
 
     def cluster(text: str) -> str:
@@ -170,11 +219,17 @@ def _asked(folder: Path, table: "ParticipantTable | None") -> "Draft":
         return text.strip()
 
     def ask(key: str, default: Any = "", convert: Any = str) -> Any:
-        text = message(_ASK_TEXTS[key])
+        text = _(_ASK_TEXTS[key])
         return click.prompt(text, default, show_default=default != "", value_proc=convert, err=True)
 
-    click.echo(message("event.ask_begin"), err=True)
-    title = ask("title", folder.name or message("event.default_title"))
+    click.echo(
+        _(
+            "A few questions for hackathon.yaml. Press Enter to accept the value in brackets; you can edit "
+            "everything later."
+        ),
+        err=True,
+    )
+    title = ask("title", folder.name or _("Distributed deep-learning hackathon"))
     days = ask("dates", "", dates)
     venue = ask("place")
     name = ask("cluster", "", cluster)
@@ -182,7 +237,7 @@ def _asked(folder: Path, table: "ParticipantTable | None") -> "Draft":
     teams = table.teams if table else ()
     if not table:
         count = ask("teams", 8, click.IntRange(0, 200))
-        teams = tuple(Team(message("event.team_number", number=number + 1)) for number in range(count))
+        teams = tuple(Team(_("Team {number}", number=number + 1)) for number in range(count))
     tutors = tuple(words(ask("tutors")))
     return Draft(title, days, venue, name, queue, teams=teams, tutors=tutors)
 
@@ -196,7 +251,7 @@ def _say_file(path: Path, text: str, news: list[str], *, dry: bool, preview: boo
     if not news:
         return
     if preview:
-        click.echo(message("event.would_write", file=path), err=True)
+        click.echo(_("{file}:", file=path), err=True)
         click.echo(printable(text, kept="\n"), nl=False, err=not dry)
 
 
@@ -204,26 +259,37 @@ def _say(folder: Path, outcome: "DirectoriesMade", script: Path | None, dry: boo
     from hackathon.cli.show import echo_table
 
     heads = [
-        message("event.head_folder"),
-        message("event.head_mode"),
-        message("event.head_owner"),
-        message("event.head_state"),
+        _("folder"),
+        _("mode"),
+        _("owner"),
+        _("state"),
     ]
     echo_table(heads, [_row(directory, folder) for directory in outcome.folders])
     for identifier, values in outcome.notes:
-        text = message(identifier, **{name: printable(str(value)) for name, value in values.items()})
-        click.echo(f"{message('cli.warning')}: {text}", err=True)
+        text = _(identifier, **{name: printable(str(value)) for name, value in values.items()})
+        click.echo(f"{_('warning')}: {text}", err=True)
     if outcome.commands:
         import shlex
 
-        click.echo(message("event.for_admin"), err=True)
+        click.echo(
+            _("An administrator must run these commands as root (review them first; --admin-script FILE saves them):"),
+            err=True,
+        )
         for command_words in outcome.commands:
             click.echo(f"  {printable(shlex.join(command_words))}")
         if script is not None and not dry:
-            click.echo(message("event.script_written", file=script), err=True)
+            click.echo(_("Written to {file}.", file=script), err=True)
     elif script is not None:
-        click.echo(message("event.no_script", file=script), err=True)
-    click.echo(message("event.nothing_done" if dry else "event.next", folder=folder), err=True)
+        click.echo(_("Nothing to do for an administrator; {file} was not written.", file=script), err=True)
+    click.echo(
+        _(
+            N_("Nothing was written (--dry-run).")
+            if dry
+            else N_("Next: fill in {folder}/hackathon.yaml, then `hackathon event check`."),
+            folder=folder,
+        ),
+        err=True,
+    )
 
 
 def _row(directory: "Made", folder: Path) -> list[str]:
@@ -233,7 +299,7 @@ def _row(directory: "Made", folder: Path) -> list[str]:
 
     plan, status = directory.wanted, directory.found
     path = plan.path.relative_to(folder) if plan.path.is_relative_to(folder) else plan.path
-    state = message(_STATE_TEXTS[directory.state]) + (f": {directory.why}" if directory.why else "")
+    state = _(_STATE_TEXTS[directory.state]) + (f": {directory.why}" if directory.why else "")
     if status is None:
         owner = user_name(plan.owner) + (f":{group_name(plan.group)}" if plan.group is not None else "")
         return [f"{path}/", stat.filemode(stat.S_IFDIR | plan.mode) + ("+" if plan.acl else ""), owner, state]
@@ -252,8 +318,7 @@ def _echo_json(path: Path, news: list[str], outcome: "DirectoriesMade", dry: boo
         for entry in outcome.folders
     ]  # fmt: skip
     notes = [
-        {"id": identifier.partition(".")[2], "text": message(identifier, **values)}
-        for identifier, values in outcome.notes
+        {"id": identifier.partition(".")[2], "text": _(identifier, **values)} for identifier, values in outcome.notes
     ]
     value = {
         "file": str(path), "written": bool(news) and not dry, "teams_added": [name for name in news if name],

@@ -12,7 +12,7 @@ from hackathon.cli.json_output import echo_json
 from hackathon.cli.options import named, option_trust
 from hackathon.cli.show import encodes, printable
 from hackathon.jobs.options import Options
-from hackathon.text.messages import message
+from hackathon.text.messages import N_, _, ngettext
 
 if TYPE_CHECKING:
     from hackathon.board.board import Board
@@ -21,35 +21,52 @@ if TYPE_CHECKING:
     from hackathon.runs.directory import RunDirectory
 
 _STATE_TEXTS = {
-    "ok": "ready.state_ok",
-    "bad": "ready.state_bad",
-    "unknown": "ready.state_unknown",
+    "ok": N_("OK"),
+    "bad": N_("NOT OK"),
+    "unknown": N_("could not be checked"),
 }
 
 _ITEM_TEXTS = {
-    "account": "ready.item_account",
-    "environment": "ready.item_environment",
-    "data": "ready.item_data",
-    "job": "ready.item_job",
-    "check": "ready.item_check",
-    "baseline": "ready.item_baseline",
-    "tutors": "ready.item_tutors",
+    "account": N_("logged in"),
+    "environment": N_("environment"),
+    "data": N_("data"),
+    "job": N_("job"),
+    "check": N_("correctness check"),
+    "baseline": N_("one-process baseline"),
+    "tutors": N_("access for tutors"),
 }
 
 MARKS = {True: ("✓", "ok", "green"), False: ("✗", "bad", "red"), None: ("–", "unknown", "yellow")}
 
 
-@named("ready", help=message("help.ready_help"))
+@named(
+    "ready",
+    help=_(
+        "Run this before the event, in your own account and in your team's project. It checks, with evidence: "
+        "login, imports of the environment, data visible from a compute node, a job of under 60 s, the "
+        "correctness check, the one-process baseline, and access for tutors. It submits one small job, waits "
+        "for it, and posts the result on the event's board for the organisers. Exit code 0: everything is "
+        "ready.\n"
+        "\n"
+        "hackathon ready                 the project here, on its cluster\n"
+        "hackathon ready --no-job        check again without a job: the last result counts\n"
+        "hackathon ready --no-post       do not post the result"
+    ),
+)
 @click.argument("target", required=False, metavar="[RECIPE|FOLDER]")
-@click.option("--cluster", metavar="NAME", help=message("help.option_cluster"))
-@click.option("--queue", metavar="NAME", help=message("help.option_queue"))
-@click.option("--group", metavar="NAME", help=message("help.option_group"))
-@click.option("--reservation", metavar="NAME", help=message("help.option_reservation"))
-@click.option("--no-job", is_flag=True, help=message("help.option_no_job"))
-@click.option("--no-post", is_flag=True, help=message("help.option_no_post"))
-@click.option("--shared", type=click.Path(file_okay=False, path_type=Path), help=message("help.option_shared"))
+@click.option("--cluster", metavar="NAME", help=_("Cluster profile (`hackathon clusters` lists them)."))
+@click.option("--queue", metavar="NAME", help=_("Queue, partition, resource group or resource type."))
+@click.option("--group", metavar="NAME", help=_("Group or account to charge."))
+@click.option("--reservation", metavar="NAME", help=_("Reservation name."))
+@click.option("--no-job", is_flag=True, help=_("Do not submit a job; use the last result."))
+@click.option("--no-post", is_flag=True, help=_("Do not post the result on the board."))
+@click.option(
+    "--shared",
+    type=click.Path(file_okay=False, path_type=Path),
+    help=_("The event's shared directory, instead of the one in hackathon.yaml."),
+)
 @option_trust
-@click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
+@click.option("--json", "as_json", is_flag=True, help=_("Print JSON."))
 def command(
     target: str | None,
     no_job: bool,
@@ -95,9 +112,9 @@ def command(
     if as_json:
         _echo_json(state, checklist, posted, why)
     elif posted is not None:
-        click.echo(message("ready.posted", id=posted), err=True)
+        click.echo(_("posted on the event's board as {id}", id=posted), err=True)
     elif not no_post and failure is None:
-        click.echo(f"{message('cli.warning')}: {message('ready.not_posted', why=printable(why))}", err=True)
+        click.echo(f"{_('warning')}: {_('not posted: {why}', why=printable(why))}", err=True)
     if failure is not None:
         raise failure
     if not all(item.ok for item in checklist):
@@ -120,26 +137,44 @@ def _board(shared: Path | None, start: Path) -> "tuple[Board | None, str]":
 def _await(run: "RunDirectory") -> None:
     from hackathon.cli.run.wait import wait
 
-    click.echo(message("ready.submitted", run=run.id, job=run.job_id()), err=True)
+    click.echo(
+        _(
+            "submitted a short job that checks the compute node: {run} (job {job}). If you press Ctrl-C, it "
+            "continues; see its result later with `hackathon ready --no-job`",
+            run=run.id,
+            job=run.job_id(),
+        ),
+        err=True,
+    )
     wait([run])
 
 
 def _echo(state: "Situation", checklist: "Sequence[ChecklistItem]") -> None:
     values = {"project": state.project, "cluster": state.sources.cluster.name}
     if state.team is not None:
-        head = message("ready.title_team", team=state.team.name, **values)
+        head = _("Readiness: {team}: {project} on {cluster}", team=state.team.name, **values)
     else:
-        head = message("ready.title", **values)
+        head = _("Readiness: {project} on {cluster}", **values)
     click.echo(click.style(printable(head), bold=True))
     plain = bool(os.environ.get("NO_COLOR")) or not encodes("✓✗→–")
     for item in checklist:
         mark, word, color = MARKS[item.ok]
-        label = f"[{message(_STATE_TEXTS[word])}]" if plain else click.style(mark, fg=color)
-        click.echo(f"{label} {message(_ITEM_TEXTS[item.name])}: {printable(item.evidence)}")
+        label = f"[{_(_STATE_TEXTS[word])}]" if plain else click.style(mark, fg=color)
+        click.echo(f"{label} {_(_ITEM_TEXTS[item.name])}: {printable(item.evidence)}")
         if item.remedy:
             click.echo(f"    {'->' if plain else '→'} {printable(item.remedy)}")
     left = sum(not item.ok for item in checklist)
-    click.echo(message("ready.some_left", count=left, total=len(checklist)) if left else message("ready.all_good"))
+    click.echo(
+        ngettext(
+            "{count} of {total} item left: fix them from the top, then run `hackathon ready` again",
+            "{count} of {total} items left: fix them from the top, then run `hackathon ready` again",
+            len(checklist),
+            count=left,
+            total=len(checklist),
+        )
+        if left
+        else _("everything is ready")
+    )
 
 
 def _echo_json(state: "Situation", checklist: "Sequence[ChecklistItem]", posted: str | None, why: str) -> None:

@@ -6,18 +6,32 @@ import click
 
 from hackathon.cli.options import named
 from hackathon.text.errors import RequestError
-from hackathon.text.messages import language, message
+from hackathon.text.messages import N_, _, language
 
 
-@named("report", help=message("help.event_report_help"))
+@named(
+    "report",
+    help=_(
+        "Write the report of an event: participants, schedule, results of each team, resources used, "
+        "questionnaire, lessons. It uses only hackathon.yaml and the records; missing data is reported and "
+        "never invented. Names of people, machines, and folders are omitted according to `publish` in "
+        "hackathon.yaml.\n"
+        "\n"
+        "DIR: the event's folder (default: here). It writes report.md, report.ja.md, report.html, and "
+        "report.ja.html; each HTML file is self-contained, prints on A4, and can be put on a website.\n"
+        "\n"
+        "hackathon event report\n"
+        "hackathon event report ../hackathon-2026 --to report --lang ja"
+    ),
+)
 @click.argument(
     "folder", required=False, metavar="[DIR]", type=click.Path(file_okay=False, path_type=Path, resolve_path=True)
 )
 @click.option("--to", "directory", metavar="DIR", type=click.Path(file_okay=False, path_type=Path),
-              help=message("help.option_report_to"))  # fmt: skip
-@click.option("--title", default="", metavar="TEXT", help=message("help.option_report_title"))
-@click.option("--force", is_flag=True, help=message("help.option_report_force"))
-@click.option("--no-ask", is_flag=True, help=message("help.option_no_ask"))
+              help=_("Write to DIR (default: the event's folder)."))  # fmt: skip
+@click.option("--title", default="", metavar="TEXT", help=_("Title of the report (default: the event's)."))
+@click.option("--force", is_flag=True, help=_("Also overwrite files that were changed."))
+@click.option("--no-ask", is_flag=True, help=_("Do not query the scheduler."))
 def command(folder: Path | None, directory: Path | None, title: str, force: bool, no_ask: bool) -> None:
     from hackathon.cli.show import printable
     from hackathon.config.load import find_event, load_event
@@ -32,7 +46,12 @@ def command(folder: Path | None, directory: Path | None, title: str, force: bool
     start = (folder or Path.cwd()).absolute()
     event_folder = find_event(start)
     if event_folder is None:
-        raise RequestError("report.no_event", folder=start)
+        raise RequestError(
+            "report.no_event",
+            "hackathon.yaml does not exist in {folder}",
+            hint="give the event's folder, or create an event: hackathon event init",
+            folder=start,
+        )
     event = load_event(event_folder)
     source = without_hidden(gather(event_folder, event, ask=not no_ask))
     surveys, used = published(source), usage(event, event_folder, ask=not no_ask)
@@ -40,21 +59,51 @@ def command(folder: Path | None, directory: Path | None, title: str, force: bool
     files, troubles = report_files(source, languages, surveys=surveys, usage=used, title=title)
     missing = remarks(source, surveys, report_view(source, surveys, usage=used, title=title))
     if event.publish.surveys:
-        missing += [message("report.remark_open", survey=name) for name in unfinished(event_folder)]
-        missing += [message("report.remark_unreadable", survey=name) for name in unreadable(event_folder)]
+        missing += [
+            _(
+                "survey {survey} is still open, so it is not in the report: hackathon survey close {survey!q}",
+                survey=name,
+            )
+            for name in unfinished(event_folder)
+        ]
+        missing += [
+            _(
+                "survey {survey} is not in the report: only the account that collects its answers can read it",
+                survey=name,
+            )
+            for name in unreadable(event_folder)
+        ]
         apart = too_like(event_folder)
-        missing += [message("report.remark_too_like", survey=name, other=other) for name, other in apart.items()]
+        missing += [
+            _(
+                "survey {survey} is left out: nearly all of its answers are also in survey {other}, so the "
+                "difference of the two summaries would reveal single answers",
+                survey=name,
+                other=other,
+            )
+            for name, other in apart.items()
+        ]
     target = (directory or event_folder).absolute()
     write_together(target, files, force=force)
     for problem in dict.fromkeys([*source.problems, *used.problems, *troubles]):
-        click.echo(f"{message('cli.warning')}: {printable(problem)}", err=True)
+        click.echo(f"{_('warning')}: {printable(problem)}", err=True)
     if missing:
-        click.echo(message("report.lacks"), err=True)
+        click.echo(_("missing in the report:"), err=True)
     for remark in missing:
         click.echo(f"  {printable(remark)}", err=True)
     for name in files:
-        click.echo(message("report.written", file=target / name))
-    click.echo(message("report.next_complete" if missing else "report.next"), err=True)
+        click.echo(_("written: {file}", file=target / name))
+    click.echo(
+        _(
+            N_(
+                "next: add what is missing to hackathon.yaml and run `hackathon event report` again, then "
+                "`hackathon publish --check`"
+            )
+            if missing
+            else N_("next: `hackathon publish --check`, then `hackathon publish --to site`")
+        ),
+        err=True,
+    )
 
 
 def _languages(languages: list[str]) -> list[str]:

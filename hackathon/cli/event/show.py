@@ -10,7 +10,7 @@ from hackathon.cli.options import named
 from hackathon.cli.show import printable
 from hackathon.text.columns import width
 from hackathon.text.errors import RequestError
-from hackathon.text.messages import localized, message
+from hackathon.text.messages import N_, _, localized, ngettext
 
 if TYPE_CHECKING:
     from hackathon.config.event import Event, Tutor
@@ -21,10 +21,19 @@ WIDTH = 80
 PLACE = click.Path(file_okay=False, path_type=Path, resolve_path=True)
 
 
-@named("show", help=message("help.event_show_help"))
+@named(
+    "show",
+    help=_(
+        "Show an event: title, days, place, hosts, schedule, teams with the kinds of their members, tutors and "
+        "their topics, and during the event the current and the next item.\n"
+        "\n"
+        "hackathon event show\n"
+        "hackathon event show --knows NCCL"
+    ),
+)
 @click.argument("folder", required=False, type=PLACE, metavar="[DIR]")
-@click.option("--knows", metavar="WORD", help=message("help.option_event_knows"))
-@click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
+@click.option("--knows", metavar="WORD", help=_("Only tutors listed for WORD."))
+@click.option("--json", "as_json", is_flag=True, help=_("Print JSON."))
 def command(folder: Path | None, knows: str | None, as_json: bool) -> int:
     from hackathon.config.load import load_event
     from hackathon.event.schedule import days, now
@@ -57,7 +66,13 @@ def event_folder(folder: Path | None) -> Path:
 
     root = find_event(folder if folder is not None else Path.cwd())
     if root is None or (folder is not None and root != folder.absolute()):
-        raise RequestError("event.no_event", folder=folder or Path.cwd(), file=EVENT_FILE)
+        raise RequestError(
+            "event.no_event",
+            "there is no {file} in {folder}",
+            hint="Go to the event's folder or name it; `hackathon event init DIR` creates one.",
+            folder=folder or Path.cwd(),
+            file=EVENT_FILE,
+        )
     return root
 
 
@@ -66,17 +81,17 @@ def _title(event: "Event") -> None:
 
     click.echo(click.style(printable(localized(event.title)), bold=True))
     for key, texts in (
-        ("event.dates", [date_text(date) for date in event.dates]),
-        ("event.place", [localized(event.place)] if event.place else []),
-        ("event.hosts", [localized(host) for host in event.hosts]),
+        (N_("Days"), [date_text(date) for date in event.dates]),
+        (N_("Place"), [localized(event.place)] if event.place else []),
+        (N_("Hosts"), [localized(host) for host in event.hosts]),
     ):
         if texts:
-            _list(message(key), texts)
+            _list(_(key), texts)
 
 
 def _list(head: str, texts: list[str]) -> None:
     """Print a list on one line, or one text per line if that is too wide for a terminal."""
-    line = f"{head}: {printable(message('event.list').join(texts))}"
+    line = f"{head}: {printable(_(', ').join(texts))}"
     if width(line) <= WIDTH or len(texts) == 1:
         click.echo(line)
         return
@@ -89,10 +104,10 @@ def _now(moment: "Now") -> None:
     if moment.on or moment.next:
         click.echo()
     for slot in moment.on:
-        click.echo(printable(message("event.on_now", title=slot.title, time=slot.time)))
+        click.echo(printable(_("Now: {title} ({time})", title=slot.title, time=slot.time)))
     if moment.next is not None and moment.wait is not None:
         values = {"title": moment.next.title, "time": _when(moment.next), "wait": _span(moment.wait)}
-        click.echo(printable(message("event.on_next", **values)))
+        click.echo(printable(_("Next: {title} at {time}, in {wait}", **values)))
 
 
 def _not_now(event: "Event", moment: "Now") -> None:
@@ -102,11 +117,11 @@ def _not_now(event: "Event", moment: "Now") -> None:
     click.echo()
     if moment.phase == "over":
         last = max((*event.dates, *(item.day for item in event.schedule)))
-        click.echo(message("event.over", last=date_text(last)))
+        click.echo(_("The event is over: its last day was {last}.", last=date_text(last)))
     elif moment.days == 1:
-        click.echo(message("event.begins_tomorrow"))
+        click.echo(_("Starts tomorrow."))
     else:
-        click.echo(message("event.begins", days=moment.days))
+        click.echo(ngettext("Starts in {days} day.", "Starts in {days} days.", moment.days, days=moment.days))
 
 
 def _when(slot: "Slot") -> str:
@@ -119,9 +134,9 @@ def _when(slot: "Slot") -> str:
 def _span(minutes: int) -> str:
     hours, minutes_left = divmod(minutes, 60)
     return (
-        message("event.hours", hours=hours, minutes=minutes_left)
+        _("{hours} h {minutes} min", hours=hours, minutes=minutes_left)
         if hours
-        else message("event.minutes", minutes=minutes_left)
+        else _("{minutes} min", minutes=minutes_left)
     )
 
 
@@ -140,16 +155,13 @@ def _participation(event: "Event") -> None:
     from hackathon.event.participation import participation
 
     counts = participation(event)
-    parts = [message("event.applied", count=counts.applied)] if counts.applied is not None else []
-    parts += [message("event.chosen", count=counts.chosen), message("event.took_part", count=counts.took_part)]
-    click.echo(f"\n{message('event.list').join(parts)}")
-    kinds = message("event.list").join(
-        message("event.kind_count", kind=printable(kind_label(event, kind)), count=count)
-        for kind, count in counts.kinds
+    parts = [_("teams applied: {count}", count=counts.applied)] if counts.applied is not None else []
+    parts += [_("chosen: {count}", count=counts.chosen), _("took part: {count}", count=counts.took_part)]
+    click.echo(f"\n{_(', ').join(parts)}")
+    kinds = _(", ").join(
+        _("{kind} {count}", kind=printable(kind_label(event, kind)), count=count) for kind, count in counts.kinds
     )
-    click.echo(
-        message("event.people", count=counts.people, kinds=message("event.of_kinds", kinds=kinds) if kinds else "")
-    )
+    click.echo(_("people: {count}{kinds}", count=counts.people, kinds=_(" ({kinds})", kinds=kinds) if kinds else ""))
 
 
 def _teams(event: "Event") -> None:
@@ -157,19 +169,19 @@ def _teams(event: "Event") -> None:
 
     if not event.teams:
         return
-    click.echo(f"\n{click.style(message('event.teams'), bold=True)}")
+    click.echo(f"\n{click.style(_('Teams'), bold=True)}")
     names = {tutor.user: tutor.name or tutor.user for tutor in event.tutors}
     for team in event.teams:
-        absent = "" if team.took_part else f" {message('event.absent')}"
+        absent = "" if team.took_part else f" {_('(did not take part)')}"
         project = f" – {team.project}" if team.project else ""
         click.echo(f"  {printable(team.name)}{absent}{printable(project)}")
         for member in team.members:
             person = member.name or member.user
-            kind = message("event.in_brackets", text=kind_label(event, member.kind)) if member.kind else ""
+            kind = _(" ({text})", text=kind_label(event, member.kind)) if member.kind else ""
             click.echo(f"    {printable(person)}{printable(kind)}")
         if team.tutors:
-            tutors = message("event.list").join(names.get(user, user) for user in team.tutors)
-            click.echo(f"    {message('event.tutor_of', names=printable(tutors))}")
+            tutors = _(", ").join(names.get(user, user) for user in team.tutors)
+            click.echo(f"    {_('tutor: {names}', names=printable(tutors))}")
 
 
 def _tutors(event: "Event", tutors: "list[Tutor]") -> None:
@@ -183,17 +195,17 @@ def _tutors(event: "Event", tutors: "list[Tutor]") -> None:
         [
             tutor.name or tutor.user,
             tutor.user,
-            message("event.list").join(tutor.knows),
-            message("event.list").join(helped[tutor.user]),
+            _(", ").join(tutor.knows),
+            _(", ").join(helped[tutor.user]),
         ]
         for tutor in tutors
     ]
     echo_table(
         [
-            message("event.head_tutor"),
-            message("event.head_account"),
-            message("event.head_knows"),
-            message("event.head_teams"),
+            _("tutor"),
+            _("account"),
+            _("ask about"),
+            _("teams"),
         ],
         rows,
     )
@@ -211,9 +223,13 @@ def _experts(event: "Event", word: str, as_json: bool) -> int:
     elif tutors:
         _tutors(event, tutors)
     else:
-        topics = message("event.list").join(dict.fromkeys(topic for tutor in event.tutors for topic in tutor.knows))
-        key = "event.nobody_knows" if topics else "event.knowledge_not_told"
-        click.echo(printable(message(key, word=word, known=topics)), err=True)
+        topics = _(", ").join(dict.fromkeys(topic for tutor in event.tutors for topic in tutor.knows))
+        key = (
+            N_("nobody is listed for {word}; listed topics: {known}")
+            if topics
+            else N_("hackathon.yaml does not list what its tutors know about (`knows`)")
+        )
+        click.echo(printable(_(key, word=word, known=topics)), err=True)
     return 0 if tutors else 1
 
 

@@ -9,43 +9,61 @@ import click
 from hackathon.cli.json_output import echo_json
 from hackathon.cli.options import named
 from hackathon.text.errors import RequestError
-from hackathon.text.messages import message
+from hackathon.text.messages import N_, _
 
 if TYPE_CHECKING:
     from hackathon.access.ownership import Look
     from hackathon.access.trust_record import Decision
 
 _TRUST_TEXTS = {
-    "removed": "trust.removed",
-    "ignored": "trust.ignored",
-    "trusted": "trust.trusted",
-    "not_needed": "trust.not_needed",
+    "removed": N_("removed: {folder}"),
+    "ignored": N_("ignored from now on: {folder}"),
+    "trusted": N_("trusted: {folder}"),
+    "not_needed": N_("{folder} needs no trust: only you or root can change it"),
 }
 
 _ANSWER_TEXTS = {
-    "trust": "trust.answer_trust",
-    "ignore": "trust.answer_ignore",
+    "trust": N_("trusted"),
+    "ignore": N_("ignored"),
 }
 
 
-@named("trust", help=message("help.trust_help"))
+@named(
+    "trust",
+    help=_(
+        "An event applies to your jobs only if its hackathon.yaml belongs to you or root, or if you trust it. "
+        "This command trusts the event in PATH (default: the one around this folder). It is needed once for "
+        "each event. In a trusted event, projects of your own team count as yours. If the file gets another "
+        "owner, you are asked again. A project of another account can be trusted, too; without that, its "
+        "commands run only with --trust.\n"
+        "\n"
+        "hackathon trust /lustre/event\n"
+        "hackathon trust --ignore /scratch    pass over the event of a stranger\n"
+        "hackathon trust --list"
+    ),
+)
 @click.argument("path", required=False, type=click.Path(path_type=Path), metavar="[PATH]")
-@click.option("--list", "listing", is_flag=True, help=message("trust.option_list"))
-@click.option("--remove", is_flag=True, help=message("trust.option_remove"))
-@click.option("--ignore", is_flag=True, help=message("trust.option_ignore"))
-@click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
+@click.option("--list", "listing", is_flag=True, help=_("List your decisions."))
+@click.option("--remove", is_flag=True, help=_("Remove the decision about PATH."))
+@click.option("--ignore", is_flag=True, help=_("Ignore the event from now on, as if its file did not exist."))
+@click.option("--json", "as_json", is_flag=True, help=_("Print JSON."))
 def command(path: Path | None, listing: bool, remove: bool, ignore: bool, as_json: bool) -> None:
     from hackathon.access.trust_record import IGNORE, TRUST, entries, forget, remember
 
     if listing + remove + ignore > 1 or (listing and path is not None):
-        raise RequestError("trust.one_of")
+        raise RequestError("trust.one_of", "use only one of --list, --remove and --ignore; --list takes no path")
     if listing:
         _show(entries(), as_json)
         return
     if remove:
         folder = _folder(path or Path.cwd())
         if not forget(folder):
-            raise RequestError("trust.no_entry", folder=folder)
+            raise RequestError(
+                "trust.no_entry",
+                "there is no decision about {folder}",
+                hint="list all: hackathon trust --list",
+                folder=folder,
+            )
         _say("removed", folder, None, as_json)
         return
     look = _found(path)
@@ -66,8 +84,14 @@ def ask(look: "Look") -> bool:
     if not sys.stdin.isatty() or not sys.stderr.isatty():
         return False
     click.echo(about(look), err=True)
-    click.echo(message("trust.means"), err=True)
-    yes = click.confirm(message("trust.ask"), default=None, err=True)
+    click.echo(
+        _(
+            "If you trust it, its settings, templates and budget apply to your jobs, and your posts go to its "
+            "board. If not, it is ignored. You are asked only once."
+        ),
+        err=True,
+    )
+    yes = click.confirm(_("Trust this event?"), default=None, err=True)
     remember(look, TRUST if yes else IGNORE)
     return True
 
@@ -93,7 +117,7 @@ def _found(path: Path | None) -> "Look":
                 return look(folder / name)
             except OSError:
                 continue
-    raise RequestError("trust.nothing", folder=start)
+    raise RequestError("trust.nothing", "{folder} has no hackathon.yaml and no project.yaml", folder=start)
 
 
 def _needs_it(look: "Look") -> bool:
@@ -109,10 +133,10 @@ def _show(entries: "list[Decision]", as_json: bool) -> None:
         _echo_json({"entries": [vars(decision) for decision in entries]})
         return
     if not entries:
-        click.echo(message("trust.none"), err=True)
+        click.echo(_("no decisions yet"), err=True)
         return
-    heads = [message("trust.head_answer"), message("trust.head_owner"), message("trust.head_folder")]
-    echo_table(heads, [[message(_ANSWER_TEXTS[decision.answer]), decision.name, decision.path] for decision in entries])
+    heads = [_("decision"), _("owner"), _("folder")]
+    echo_table(heads, [[_(_ANSWER_TEXTS[decision.answer]), decision.name, decision.path] for decision in entries])
 
 
 def _say(state: str, folder: Path, look: "Look | None", as_json: bool) -> None:
@@ -125,7 +149,7 @@ def _say(state: str, folder: Path, look: "Look | None", as_json: bool) -> None:
         return
     if look is not None:
         click.echo(about(look) if look.path.name == EVENT_FILE else about_project(look), err=True)
-    click.echo(message(_TRUST_TEXTS[state], folder=printable(str(folder))))
+    click.echo(_(_TRUST_TEXTS[state], folder=printable(str(folder))))
 
 
 def _echo_json(value: dict[str, Any]) -> None:

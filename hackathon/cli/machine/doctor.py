@@ -9,7 +9,7 @@ import click
 from hackathon.cli.json_output import echo_json
 from hackathon.cli.options import job_options, named
 from hackathon.jobs.options import Options
-from hackathon.text.messages import message
+from hackathon.text.messages import _
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,12 +21,26 @@ if TYPE_CHECKING:
 MARKS = {"good": ("✓", "green"), "warning": ("!", "yellow"), "bad": ("✗", "red")}
 
 
-@named("doctor", help=message("help.doctor_help"))
+@named(
+    "doctor",
+    help=_(
+        "Check Python, scheduler, modules, folder, disk space, quota, GPU driver, and clock, and show what to "
+        "do about problems. --job also submits a short job that checks whether nodes can start processes on "
+        "each other. Exit code 1: a check failed. --security shows instead what other users could read or "
+        "change.\n"
+        "\n"
+        "  hackathon doctor\n"
+        "  hackathon doctor --cluster slurm --job --nodes 2\n"
+        "  hackathon doctor --security"
+    ),
+)
 @click.argument("target", required=False, metavar="[RECIPE|FOLDER]")
 @job_options
-@click.option("--job", "with_job", is_flag=True, help=message("help.option_doctor_job"))
-@click.option("--security", is_flag=True, help=message("security.option"))
-@click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
+@click.option("--job", "with_job", is_flag=True, help=_("Also submit a short job and wait for it."))
+@click.option(
+    "--security", is_flag=True, help=_("Check instead what other users could read or change in this account.")
+)
+@click.option("--json", "as_json", is_flag=True, help=_("Print JSON."))
 def command(target: str | None, options: Options, with_job: bool, security: bool, as_json: bool) -> None:
     if security:
         _security(target, as_json)
@@ -60,10 +74,10 @@ def command(target: str | None, options: Options, with_job: bool, security: bool
 
         echo_json({"cluster": cluster.name, "findings": [asdict(finding) for finding in findings]})  # fmt: skip
     else:
-        click.echo(message("cli.doctor_for", cluster=cluster.name, folder=runs))
+        click.echo(_("cluster {cluster}, runs in {folder}", cluster=cluster.name, folder=runs))
         _show(findings)
         if problem is not None and sources is None:
-            click.echo(message("cli.doctor_no_project"), err=True)
+            click.echo(_("(not in a project: defaults of the cluster were checked)"), err=True)
     if any(finding.level == "bad" for finding in findings):
         raise click.exceptions.Exit(1)
 
@@ -76,11 +90,12 @@ def _scripts(cluster: "Cluster", folder: Path) -> "list[DoctorFinding]":
 
     return [
         DoctorFinding(
-            message("lint.doctor"),
+            _("job script"),
             WARNING,
-            message("lint.doctor_found", path=report.path, line=report.findings[0].line,
+            _("{path}: {errors} {errors:error|errors}, {warnings} {warnings:warning|warnings}; line {line}: "
+"{text}", path=report.path, line=report.findings[0].line,
                     text=report.findings[0].message, **report.counts),
-            message("lint.doctor_remedy", path=report.path),
+            _("hackathon lint {path!q}", path=report.path),
         )
         for report in scripts_in(folder, Scheduler.script_endings, cluster)
     ]  # fmt: skip
@@ -129,5 +144,9 @@ def _cluster(options: Options) -> "Cluster":
 
     name = options.cluster or os.environ.get("HACKATHON_CLUSTER") or load.load_user().cluster or likely_cluster()
     if name is None:
-        raise RequestError("jobs.no_cluster")
+        raise RequestError(
+            "jobs.no_cluster",
+            "no cluster given, and it could not be detected",
+            hint="--cluster NAME, or `cluster:` in project.yaml; `hackathon clusters` lists them",
+        )
     return profiles.load_cluster(name, folders_that_count(Path.cwd()))

@@ -11,7 +11,7 @@ from hackathon.cli.options import LocalizedGroup, Walltime, named, option_trust
 from hackathon.jobs.environments import VARIANTS
 from hackathon.jobs.options import Options
 from hackathon.text.errors import RequestError
-from hackathon.text.messages import message
+from hackathon.text.messages import _
 
 if TYPE_CHECKING:
     from hackathon.jobs.places import Foreign
@@ -19,27 +19,66 @@ if TYPE_CHECKING:
     from hackathon.jobs.resolve import Sources
 
 
-@named("env", help=message("help.env_help"), cls=LocalizedGroup)
+@named(
+    "env",
+    help=_(
+        "Python environments of recipes. Each is built once, on a machine with Internet access, in a place "
+        "that compute nodes can read: `envs` of the project, or $HACKATHON_ENVS. Jobs of the recipe use it "
+        "automatically.\n"
+        "\n"
+        "  hackathon env create torch-ddp\n"
+        "  hackathon env list\n"
+        "  hackathon env show torch-ddp"
+    ),
+    cls=LocalizedGroup,
+)
 def command() -> None:
     pass
 
 
-@named("create", help=message("help.env_create_help"), short=message("help.env_create_short"))
+@named(
+    "create",
+    help=_(
+        "Build the environment of a recipe, or of the project, from its pinned requirements: with uv if it is "
+        "installed, otherwise with venv and pip. Every command is printed. An existing environment is left "
+        "alone; an interrupted build starts over.\n"
+        "\n"
+        "  hackathon env create\n"
+        "  hackathon env create torch-ddp --variant cuda --cluster miyabi-g\n"
+        "  hackathon env create torch-ddp --dry-run     only print the commands"
+    ),
+    short=_("Build the environment of a recipe or project."),
+)
 @click.argument("target", required=False, metavar="[RECIPE|FOLDER]")
-@click.option("--variant", type=click.Choice(VARIANTS), default="cpu", help=message("help.option_variant"))
-@click.option("--python", metavar="PYTHON", help=message("help.option_python"))
-@click.option("--locked", is_flag=True, help=message("help.option_locked"))
-@click.option("--again", is_flag=True, help=message("help.option_build_again"))
-@click.option("--on", "node", type=click.Choice(["login", "compute"]), default="login", help=message("help.option_on"))
-@click.option("--dry-run", is_flag=True, help=message("help.option_env_dry_run"))
-@click.option("--wait", "waiting", is_flag=True, help=message("help.option_env_wait"))
-@click.option("--cluster", metavar="NAME", help=message("help.option_cluster"))
-@click.option("--queue", metavar="NAME", help=message("help.option_queue"))
-@click.option("--group", metavar="NAME", help=message("help.option_group"))
-@click.option("--reservation", metavar="NAME", help=message("help.option_reservation"))
-@click.option("--walltime", type=Walltime(), help=message("help.option_walltime"))
+@click.option(
+    "--variant",
+    type=click.Choice(VARIANTS),
+    default="cpu",
+    help=_("cpu or cuda; cuda uses `requirements-cuda.txt` if it exists."),
+)
+@click.option("--python", metavar="PYTHON", help=_("Python to build it with (default: this one)."))
+@click.option(
+    "--locked",
+    is_flag=True,
+    help=_("Install exactly the files whose hashes the recipe records for this Python and machine."),
+)
+@click.option("--again", is_flag=True, help=_("Rebuild an existing environment."))
+@click.option(
+    "--on",
+    "node",
+    type=click.Choice(["login", "compute"]),
+    default="login",
+    help=_("Build on this machine, or in a job if compute nodes have Internet access."),
+)
+@click.option("--dry-run", is_flag=True, help=_("Print the commands without running them."))
+@click.option("--wait", "waiting", is_flag=True, help=_("With --on compute: wait until the job has finished."))
+@click.option("--cluster", metavar="NAME", help=_("Cluster profile (`hackathon clusters` lists them)."))
+@click.option("--queue", metavar="NAME", help=_("Queue, partition, resource group or resource type."))
+@click.option("--group", metavar="NAME", help=_("Group or account to charge."))
+@click.option("--reservation", metavar="NAME", help=_("Reservation name."))
+@click.option("--walltime", type=Walltime(), help=_("Time limit: 00:30:00, 90m, 2h."))
 @option_trust
-@click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
+@click.option("--json", "as_json", is_flag=True, help=_("Print JSON."))
 def create(
     target: str | None,
     variant: str,
@@ -63,7 +102,11 @@ def create(
     name = recipe.name if recipe else sources.name
     envs = environments_folder(os.environ, sources.runs.parent)
     if recipe is None and not (sources.folder / "requirements.txt").is_file():
-        raise RequestError("environments.command_project", name=name)
+        raise RequestError(
+            "environments.command_project",
+            "{name} uses its own command: its folder needs a requirements.txt",
+            name=name,
+        )
     planned = plan(
         name,
         sources.folder,
@@ -94,9 +137,11 @@ def create(
         value = {"path": str(path), "new": built.new, "lock": str(path / LOCK), "commands": planned.lines}
         echo_json({**value, "packages": packages})
     elif built.new:
-        click.echo(message("environments.built", path=path, count=len(packages), lock=path / LOCK))
+        click.echo(
+            _("built: {path} ({count} packages; lock: {lock})", path=path, count=len(packages), lock=path / LOCK)
+        )
     else:
-        click.echo(message("environments.there", path=path))
+        click.echo(_("already exists: {path}", path=path))
 
 
 def _on_compute(sources: "Sources", envs: Path, words: list[str], waiting: bool, as_json: bool) -> None:
@@ -112,7 +157,13 @@ def _on_compute(sources: "Sources", envs: Path, words: list[str], waiting: bool,
 
     cluster = sources.cluster
     if not cluster.internet_on_nodes:
-        raise RequestError("environments.offline_nodes", cluster=cluster.name)
+        raise RequestError(
+            "environments.offline_nodes",
+            "compute nodes of {cluster} have no Internet access, so nothing can be installed there",
+            hint="omit --on compute to build on this machine; if nodes do have Internet access, set "
+            "`internet_on_nodes: true` in the profile",
+            cluster=cluster.name,
+        )
     target = str(sources.runs.parent if sources.project else sources.folder)
     # `env` because the job's own lines may change HACKATHON_ENVS; the launcher needs no file that is created later
     argv = ("env", f"{FOLDER_VARIABLE}={envs}", *toolkit_command(), "env", "create", target)
@@ -138,8 +189,8 @@ def _on_compute(sources: "Sources", envs: Path, words: list[str], waiting: bool,
     finish(start(plan(small, become=builder, admit=admit)), waiting, as_json)
 
 
-@named("list", help=message("help.env_list_help"), short=message("help.env_list_short"))
-@click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
+@named("list", help=_("List the environments of the project.\n\n  hackathon env list"), short=_("List environments."))
+@click.option("--json", "as_json", is_flag=True, help=_("Print JSON."))
 def list_all(as_json: bool) -> None:
     from hackathon.cli.show import echo_table
     from hackathon.runs.environment.environments import list_environments
@@ -150,16 +201,16 @@ def list_all(as_json: bool) -> None:
         echo_json({"folder": str(envs), "environments": environments})
         return
     if not environments:
-        click.echo(message("environments.none", folder=envs), err=True)
+        click.echo(_("no environments in {folder}", folder=envs), err=True)
         return
     heads = [
-        message("environments.variant"),
-        message("environments.packages"),
-        message("environments.built_at"),
-        message("environments.folder"),
+        _("variant"),
+        _("packages"),
+        _("built"),
+        _("folder"),
     ]
     echo_table(
-        [message("cli.name"), *heads],
+        [_("name"), *heads],
         [
             [
                 environment["name"],
@@ -173,9 +224,13 @@ def list_all(as_json: bool) -> None:
     )
 
 
-@named("show", help=message("help.env_show_help"), short=message("help.env_show_short"))
+@named(
+    "show",
+    help=_("Show the commands that built an environment, and every package in it.\n\n  hackathon env show torch-ddp"),
+    short=_("Show how an environment was built and what is in it."),
+)
 @click.argument("name", metavar="ENVIRONMENT")
-@click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
+@click.option("--json", "as_json", is_flag=True, help=_("Print JSON."))
 def show(name: str, as_json: bool) -> None:
     from hackathon.runs.environment.environments import list_environments
 
@@ -183,16 +238,22 @@ def show(name: str, as_json: bool) -> None:
     environments = {Path(environment["path"]).name: environment for environment in list_environments(envs)}
     chosen = [environment for folder, environment in environments.items() if name in (folder, environment["name"])]
     if not chosen:
-        raise RequestError("environments.unknown", name=name, folder=envs)
+        raise RequestError(
+            "environments.unknown",
+            "there is no environment {name!r} in {folder}",
+            hint="`hackathon env list` lists environments; `hackathon env create RECIPE` builds one",
+            name=name,
+            folder=envs,
+        )
     if as_json:
         echo_json({"environments": chosen})
         return
     for environment in chosen:
         click.echo(f"{environment['path']} ({environment['built']})")
-        click.echo(message("environments.made_by") + ":")
+        click.echo(_("built by") + ":")
         for line in environment["commands"]:
             click.echo(f"  {line}")
-        click.echo(message("environments.packages") + f": {len(environment['packages'])}")
+        click.echo(_("packages") + f": {len(environment['packages'])}")
         for package, version in environment["packages"].items():
             click.echo(f"  {package} {version}")
 

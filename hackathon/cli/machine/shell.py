@@ -7,17 +7,26 @@ import click
 
 from hackathon.cli.options import job_options, named, option_trust
 from hackathon.jobs.options import Options
-from hackathon.text.messages import message
+from hackathon.text.messages import _
 
 if TYPE_CHECKING:
     from hackathon.jobs.places import Foreign
 
 
-@named("shell", help=message("help.shell_help"))
+@named(
+    "shell",
+    help=_(
+        "Start an interactive job (`qsub -I`, `salloc`) with the header and the environment of the project's "
+        "jobs.\n"
+        "\n"
+        "  hackathon shell --nodes 1 --walltime 30m\n"
+        "  hackathon shell --dry-run           only show the command"
+    ),
+)
 @click.argument("target", required=False, metavar="[RECIPE|FOLDER]")
 @job_options
 @option_trust
-@click.option("--dry-run", is_flag=True, help=message("help.option_dry_run"))
+@click.option("--dry-run", is_flag=True, help=_("Show what would be submitted, without submitting it."))
 def command(target: str | None, options: Options, foreign: "Foreign", dry_run: bool) -> None:
     import shlex
     import signal
@@ -39,19 +48,25 @@ def command(target: str | None, options: Options, foreign: "Foreign", dry_run: b
     script = sources.runs / "shell.sh"
     shell = registry.load(request.scheduler, request.dialect).shell(words, script)
     if shell is None:
-        raise RequestError("cli.shell_none", scheduler=request.scheduler)
+        raise RequestError(
+            "cli.shell_none",
+            "{scheduler} has no interactive jobs that the toolkit can start",
+            scheduler=request.scheduler,
+        )
     click.echo(shlex.join(shell.argv))
     if dry_run:
         return
     writable_folder(sources.runs)
     write_whole(script, text)
     if not shell.reads_rcfile:
-        click.echo(message("cli.shell_source", file=script), err=True)
+        click.echo(_("when the shell starts: source {file}", file=script), err=True)
     # Ctrl-C is for the scheduler's command, which returns the job; unlike SIG_IGN, a handler is not inherited by it
-    before = signal.signal(signal.SIGINT, lambda *_: None)
+    before = signal.signal(signal.SIGINT, lambda *__: None)
     try:
         raise click.exceptions.Exit(subprocess.call(shell.argv))
     except FileNotFoundError:
-        raise UnavailableError("cli.shell_missing", command=shell.argv[0]) from None
+        raise UnavailableError(
+            "cli.shell_missing", "{command} was not found on this machine", command=shell.argv[0]
+        ) from None
     finally:
         signal.signal(signal.SIGINT, before)

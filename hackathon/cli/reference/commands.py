@@ -7,13 +7,13 @@ import click
 
 from hackathon.cli import main
 from hackathon.cli.reference import cell, code
-from hackathon.text.messages import message
+from hackathon.text.messages import _
 
 
 def listing() -> str:
     """Return the list of all commands, in the language in which this process has loaded them."""
     lines = [
-        f"- {message(main.SECTIONS[section])}: " + ", ".join(f"[`{name}`](#{name})" for name in names)
+        f"- {_(main.SECTIONS[section])}: " + ", ".join(f"[`{name}`](#{name})" for name in names)
         for section, names in main.COMMANDS.items()
     ]
     group = main.build()
@@ -38,7 +38,7 @@ def _section(group: click.Group, above: click.Context, name: str) -> Iterator[st
 def _described(context: click.Context) -> Iterator[str]:
     command = context.command
     yield f"`{context.command_path} {' '.join(command.collect_usage_pieces(context))}`"
-    text, _, examples = (command.help or "").partition("\b\n")
+    text, __, examples = (command.help or "").partition("\b\n")
     yield from ("", " ".join(text.split()))
     if examples.strip():
         yield from ("", "```sh", *(_example(line.strip()) for line in examples.splitlines() if line.strip()), "```")
@@ -50,7 +50,7 @@ def _described(context: click.Context) -> Iterator[str]:
         if record is not None:
             rows.append(f"| {code(record[0])} | {cell(record[1])} |")
     if rows:
-        yield from ("", f"| {message('reference.option')} | {message('reference.meaning')} |", "|---|---|", *rows)
+        yield from ("", f"| {_('option')} | {_('meaning')} |", "|---|---|", *rows)
 
 
 def _example(line: str) -> str:

@@ -6,7 +6,7 @@ from typing import get_args
 
 from hackathon.config.load import load_rule_file
 from hackathon.config.rule import LEVELS, Part, Rule
-from hackathon.text.messages import localized, message
+from hackathon.text.messages import _, localized
 from hackathon.text.paths import shipped
 
 
@@ -33,13 +33,13 @@ def _section(rule: Rule) -> Iterator[str]:
     if rule.causes:
         yield ""
     for number, cause in enumerate(rule.causes, 1):
-        check = f" — {message('reference.check')}: `{cause.check}`" if cause.check else ""
+        check = f" — {_('check')}: `{cause.check}`" if cause.check else ""
         yield f"{number}. {_filled(localized(cause.text))}{check}"
     if rule.advice:
-        yield from ("", f"{message('reference.do')}: {_filled(localized(rule.advice))}")
+        yield from ("", f"{_('What to do')}: {_filled(localized(rule.advice))}")
     if rule.references:
         listed = ", ".join(f"<{source}>" if "://" in source else source for source in rule.references)
-        yield from ("", f"{message('reference.see')}: {listed}")
+        yield from ("", f"{_('See')}: {listed}")
 
 
 def _filled(text: str) -> str:

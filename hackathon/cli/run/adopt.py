@@ -3,14 +3,25 @@
 import click
 
 from hackathon.cli.options import named, runs_folder
-from hackathon.text.messages import message
+from hackathon.text.messages import _
 
 
-@named("adopt", help=message("help.adopt_help"))
+@named(
+    "adopt",
+    help=_(
+        "Create a run for a job that was submitted without this tool, so that status, logs, and results can "
+        "show it.\n"
+        "\n"
+        "  hackathon adopt 123456\n"
+        "  hackathon adopt ~/old-run-folder"
+    ),
+)
 @click.argument("target", metavar="JOBID|DIR")
-@click.option("--cluster", metavar="NAME", help=message("help.option_cluster"))
-@click.option("--processes", metavar="N", type=click.IntRange(min=1), help=message("help.option_processes"))
-@click.option("--note", default="", metavar="TEXT", help=message("help.option_note"))
+@click.option("--cluster", metavar="NAME", help=_("Cluster profile (`hackathon clusters` lists them)."))
+@click.option(
+    "--processes", metavar="N", type=click.IntRange(min=1), help=_("Total number of processes, normally one per GPU.")
+)
+@click.option("--note", default="", metavar="TEXT", help=_("Note shown in results and on pages."))
 def command(target: str, cluster: str | None, processes: int | None, note: str) -> None:
     import os
     from dataclasses import asdict
@@ -32,7 +43,11 @@ def command(target: str, cluster: str | None, processes: int | None, note: str) 
     )
     name = name or load.load_user().cluster or likely_cluster()
     if name is None:
-        raise RequestError("jobs.no_cluster")
+        raise RequestError(
+            "jobs.no_cluster",
+            "no cluster given, and it could not be detected",
+            hint="--cluster NAME, or `cluster:` in project.yaml; `hackathon clusters` lists them",
+        )
     profile = profiles.load_cluster(name, [folder.parent, *folders_that_count(folder.parent)])
     metrics = {key: asdict(metric) for key, metric in project.metrics.items()} if project else None
     run = adopt(
@@ -45,10 +60,22 @@ def command(target: str, cluster: str | None, processes: int | None, note: str) 
         metrics=metrics,
         metric=project.metric if project else None,
     )
-    click.echo(message("cli.adopted", run=run.id))
+    click.echo(_("adopted as {run}", run=run.id))
     if not run.record().processes:
-        click.echo(f"{message('cli.warning')}: {message('cli.adopted_processes')}", err=True)
+        click.echo(
+            f"{_('warning')}: "
+            + _(
+                "neither the scheduler nor the folder tells how many processes the job has, so no number is made per "
+                "process; if you know it: hackathon adopt JOB --processes N"
+            ),
+            err=True,
+        )
     report = lint_directed(run.path / "job.sh", profile)
     if report is not None and report.findings:
-        text = message("lint.adopted", path=run.path / "job.sh", **report.counts)
-        click.echo(f"{message('cli.warning')}: {text}", err=True)
+        text = _(
+            "the job's script has {errors} {errors:error|errors} and {warnings} {warnings:warning|warnings}: "
+            "hackathon lint {path!q}",
+            path=run.path / "job.sh",
+            **report.counts,
+        )
+        click.echo(f"{_('warning')}: {text}", err=True)

@@ -7,15 +7,25 @@ import click
 
 from hackathon.cli.options import named
 from hackathon.text.errors import HackathonError, RequestError
-from hackathon.text.messages import message
+from hackathon.text.messages import N_, _
 
 if TYPE_CHECKING:
     from hackathon.runs.directory import RunDirectory
 
 
-@named("cancel", help=message("help.cancel_help"))
+@named(
+    "cancel",
+    help=_(
+        "Cancel the jobs of runs, or all unfinished jobs of a study. Without a name, your unfinished runs are "
+        "listed; if there is only one, you are asked about it.\n"
+        "\n"
+        "  hackathon cancel k3x9"
+    ),
+)
 @click.argument("names", nargs=-1, metavar="RUN|STUDY...")
-@click.option("-y", "--yes", is_flag=True, help=message("help.option_cancel_yes"))
+@click.option(
+    "-y", "--yes", is_flag=True, help=_("Cancel also a job whose name or owner the scheduler does not confirm.")
+)
 def command(names: tuple[str, ...], yes: bool) -> None:
     from hackathon.cli.main import show_error
     from hackathon.cli.run.segments import with_followers
@@ -36,7 +46,7 @@ def command(names: tuple[str, ...], yes: bool) -> None:
             try:
                 cancelled = cancel(run, sure=yes)
             except HackathonError as error:
-                question = f"{error.message}. {message('cli.cancel_ask')}"
+                question = f"{error.message}. {_('Cancel this job?')}"
                 if error.id not in NOT_SURE or not sys.stdin.isatty() or not click.confirm(question, err=True):
                     raise
                 cancelled = cancel(run, sure=True)
@@ -44,7 +54,7 @@ def command(names: tuple[str, ...], yes: bool) -> None:
             show_error(error)
             worst = max(worst, error.exit_code)
             continue
-        click.echo(message("cli.cancelled" if cancelled else "cli.cancel_ended", run=run.id))
+        click.echo(_(N_("cancel requested: {run}") if cancelled else N_("already finished: {run}"), run=run.id))
     if worst:
         raise click.exceptions.Exit(worst)
 
@@ -62,12 +72,14 @@ def _only_one() -> "RunDirectory":
     runs = find_runs(runs_folder())
     unfinished = [(run, state) for run, state in zip(runs, status(runs), strict=True) if state.state in OPEN]
     if not unfinished:
-        raise RequestError("cli.cancel_nothing", folder=runs_folder())
+        raise RequestError(
+            "cli.cancel_nothing", "no unfinished runs in {folder}: nothing to cancel", folder=runs_folder()
+        )
     lines = "\n".join(f"  hackathon cancel {run.id[-8:]}    {run.id}  {state.state}" for run, state in unfinished)
     # guessing which run is meant could cancel the wrong one
     if len(unfinished) > 1 or not sys.stdin.isatty():
-        raise RequestError("cli.cancel_which", runs=lines)
+        raise RequestError("cli.cancel_which", "no run named. Unfinished runs:\n{runs}", runs=lines)
     click.echo(lines, err=True)
-    if not click.confirm(message("cli.cancel_ask"), err=True):
+    if not click.confirm(_("Cancel this job?"), err=True):
         raise click.Abort
     return unfinished[0][0]

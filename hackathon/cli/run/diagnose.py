@@ -10,7 +10,7 @@ import click
 from hackathon.cli.board.board_io import board_if_any, echo_similar, solved_before
 from hackathon.cli.json_output import echo_json
 from hackathon.cli.options import named, runs_folder
-from hackathon.text.messages import message
+from hackathon.text.messages import N_, _, ngettext
 
 if TYPE_CHECKING:
     from hackathon.config.rule import Rule
@@ -26,10 +26,28 @@ UNREAD = 5
 """Files that a warning lists."""
 
 
-@named("diagnose", help=message("help.diagnose_help"))
+@named(
+    "diagnose",
+    help=_(
+        "Find out what went wrong in a run, a study, or any log: where it shows, why, and how to fix it. The "
+        "cause is shown last. Without a name: the newest run, or its study.\n"
+        "\n"
+        "  hackathon diagnose\n"
+        "  hackathon diagnose k3m9x2qa\n"
+        "  hackathon diagnose slurm-1234.out rank-*.log     logs of one job that was started by hand\n"
+        "  mpirun -np 4 python train.py 2>&1 | hackathon diagnose -\n"
+        "  hackathon diagnose k3m9x2qa --bundle             one file for a tutor"
+    ),
+)
 @click.argument("targets", nargs=-1, metavar="[RUN|STUDY|FILE]...")
-@click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
-@click.option("--bundle", is_flag=False, flag_value="", metavar="[FILE]", help=message("help.option_bundle"))
+@click.option("--json", "as_json", is_flag=True, help=_("Print JSON."))
+@click.option(
+    "--bundle",
+    is_flag=False,
+    flag_value="",
+    metavar="[FILE]",
+    help=_("Also pack records and the ends of logs for a tutor, without secrets and names (.tar.gz)."),
+)
 def command(targets: tuple[str, ...], as_json: bool, bundle: str | None) -> None:
     import gc
 
@@ -55,7 +73,7 @@ def command(targets: tuple[str, ...], as_json: bool, bundle: str | None) -> None
         _print_json(diagnoses, [post.to_json() for diagnosis in diagnoses for post in solved_before(diagnosis, board)])
         return
     if not diagnoses:
-        click.echo(message("diagnosis.all_well"))
+        click.echo(_("None of these runs failed."))
     for number, diagnosis in enumerate(diagnoses):
         if number:
             click.echo()
@@ -64,7 +82,15 @@ def command(targets: tuple[str, ...], as_json: bool, bundle: str | None) -> None
         show(diagnosis, diagnosis.run[-8:] if diagnosis.run else " ".join(names), of)
         _point_at_stacks(diagnosis, next((run for run in runs if run.id == diagnosis.run), None))
     if left:
-        click.echo(message("diagnosis.more_runs", count=left), err=True)
+        click.echo(
+            ngettext(
+                "{count} more failed run is not shown; name one to see it",
+                "{count} more failed runs are not shown; name one to see it",
+                left,
+                count=left,
+            ),
+            err=True,
+        )
 
 
 def chosen(targets: Sequence[str]) -> "tuple[list[RunDirectory], list[Path], list[str]]":
@@ -99,7 +125,12 @@ def chosen(targets: Sequence[str]) -> "tuple[list[RunDirectory], list[Path], lis
             files += paths
             names += [target for _ in paths]
         elif path.is_absolute() or path.suffix in TEXT:
-            raise RequestError("diagnosis.no_file", path=target)
+            raise RequestError(
+                "diagnosis.no_file",
+                "file {path} does not exist",
+                hint="runs and studies are named by their ids; list them with `hackathon status`",
+                path=target,
+            )
         else:
             study = find_study(target, folder.parent, exact=False)
             matches = list(runs_of(study)) if study is not None else [find_run(target, folder)]
@@ -115,7 +146,13 @@ def _is_there(path: Path) -> bool:
         (path / "request.json").exists()
         return path.exists()
     except OSError as error:
-        raise RequestError("diagnosis.not_open", path=path, what=error.strerror) from error
+        raise RequestError(
+            "diagnosis.not_open",
+            "{path} cannot be read: {what}",
+            hint="ask its owner for a bundle: hackathon diagnose RUN --bundle",
+            path=path,
+            what=error.strerror,
+        ) from error
 
 
 def rule_folders(run: Path | None = None) -> list[Path]:
@@ -143,9 +180,11 @@ def _point_at_stacks(diagnosis: "Diagnosis", run: "RunDirectory | None") -> None
     from hackathon.diagnosis.hangs.stacks import stacks_of
 
     if diagnosis.state == "RUNNING" and not diagnosis.findings:
-        click.echo(message("diagnosis.stacks_now", run=run.id[-8:]))
+        click.echo(_("To see where each rank is now: hackathon logs {run!q} --stacks", run=run.id[-8:]))
     elif diagnosis.state in ("CANCELLED", "TIMEOUT") and stacks_of(run.path):
-        click.echo(message("diagnosis.stacks_then", run=run.id[-8:]))
+        click.echo(
+            _("To see where each rank was when the job was ended: hackathon logs {run!q} --stacks", run=run.id[-8:])
+        )
 
 
 def show_cause(run: "RunDirectory", state: "RunStatus") -> None:
@@ -164,7 +203,15 @@ def show_cause(run: "RunDirectory", state: "RunStatus") -> None:
             click.echo(click.style(printable(line), bold=True) if head else printable(line), err=True)
     elif state.state == "SUCCEEDED":
         return
-    click.echo(message("diagnosis.more" if root else "diagnosis.more_unknown", run=run.id[-8:]), err=True)
+    click.echo(
+        _(
+            N_("Full diagnosis: hackathon diagnose {run!q}")
+            if root
+            else N_("no known cause; see the most telling lines: hackathon diagnose {run!q}"),
+            run=run.id[-8:],
+        ),
+        err=True,
+    )
 
 
 def cause_of(run: "RunDirectory", state: "RunStatus", cache: "HeldRules | None" = None) -> "Finding | None":
@@ -180,7 +227,7 @@ def cause_of(run: "RunDirectory", state: "RunStatus", cache: "HeldRules | None" 
         folders = rule_folders(run.path)
         diagnosis = diagnose_run(run, state, folders=folders, rules=cache.of(folders) if cache else None)
     except (HackathonError, OSError) as error:
-        click.echo(f"{message('cli.warning')}: {error}", err=True)
+        click.echo(f"{_('warning')}: {error}", err=True)
         return None
     tell_slow([diagnosis])
     keep(run, diagnosis)
@@ -193,8 +240,12 @@ def tell_slow(diagnoses: "Sequence[Diagnosis]") -> None:
 
     for diagnosis in diagnoses:
         if diagnosis.unread:
-            text = message("diagnosis.unread", run=diagnosis.run, files=printable(", ".join(diagnosis.unread[:UNREAD])))
-            click.echo(f"{message('cli.warning')}: {text}", err=True)
+            text = _(
+                "{run}: some files cannot be read at the moment, so the cause may be another one. Try again: {files}",
+                run=diagnosis.run,
+                files=printable(", ".join(diagnosis.unread[:UNREAD])),
+            )
+            click.echo(f"{_('warning')}: {text}", err=True)
     slow = {name for diagnosis in diagnoses for name in diagnosis.slow}
     if not slow:
         return
@@ -202,8 +253,12 @@ def tell_slow(diagnoses: "Sequence[Diagnosis]") -> None:
 
     for rule, path in find_rules(rule_folders())[0]:
         if rule.id in slow:
-            text = message("diagnosis.slow_rule", rule=rule.id, path=printable(str(path)))
-            click.echo(f"{message('cli.warning')}: {text}", err=True)
+            text = _(
+                "rule {rule} in {path} took too long on these logs and was left out",
+                rule=rule.id,
+                path=printable(str(path)),
+            )
+            click.echo(f"{_('warning')}: {text}", err=True)
 
 
 def _diagnoses(runs: "Sequence[RunDirectory]", single: bool, rules: "Sequence[Rule]") -> "tuple[list[Diagnosis], int]":
@@ -243,7 +298,12 @@ def _refuse_bundle(bundle: str, count: int) -> None:
 
     bundle_path(bundle, "bundle")
     if count != 1:
-        raise RequestError("diagnosis.bundle_one", count=count)
+        raise RequestError(
+            "diagnosis.bundle_one",
+            "a bundle holds one run, or files; {count} were given",
+            hint="name one run: hackathon diagnose RUN --bundle",
+            count=count,
+        )
 
 
 def _make_bundle(
@@ -259,12 +319,22 @@ def _make_bundle(
     else:
         archive = bundle_files(files, names, diagnosis, bundle_path(bundle, files[0].stem or "logs"))
     size = format_size(archive.size)
-    click.echo(message("diagnosis.bundled", path=archive.path, size=size, count=len(archive.taken)), err=True)
+    click.echo(
+        _("created {path} ({size}, {count} files) for a tutor", path=archive.path, size=size, count=len(archive.taken)),
+        err=True,
+    )
     if archive.left_out:
-        click.echo(message("diagnosis.bundle_left_out"), err=True)
+        click.echo(_("left out:"), err=True)
         for name, why in archive.left_out:
             click.echo(f"  {printable(name)}: {why}", err=True)
-    click.echo(message("diagnosis.bundle_scrubbed", path=archive.path), err=True)
+    click.echo(
+        _(
+            "Secrets, home folders, and user names are replaced; host names and the text of the logs are not. "
+            "Check it before you send it: tar -tzf {path}",
+            path=archive.path,
+        ),
+        err=True,
+    )
 
 
 def _print_json(diagnoses: "Sequence[Diagnosis]", similar: list[dict[str, Any]]) -> None:
@@ -299,8 +369,8 @@ def _usable_rules() -> "Sequence[Rule]":
 
     rules, problems = load_rules(rule_folders())
     for problem in problems:
-        text = message("diagnosis.bad_rules", problem=printable(str(problem)))
-        click.echo(f"{message('cli.warning')}: {text}", err=True)
+        text = _("rules that cannot be read: {problem}", problem=printable(str(problem)))
+        click.echo(f"{_('warning')}: {text}", err=True)
     return rules
 
 
@@ -312,18 +382,18 @@ def _tell_unread(files: Sequence[Path], names: Sequence[str]) -> None:
 
     for path, name in zip(files, names, strict=True):
         logs = of_paths([path], [name])
-        warnings = [] if logs else [message("diagnosis.empty_folder", path=name)]
+        warnings = [] if logs else [_("folder {path} contains no logs", path=name)]
         for log in logs:
             try:
                 with open_regular(log.path) as stream:
                     if path.is_dir() or stream.read(1):
                         continue
             except OSError as error:
-                warnings.append(message("diagnosis.unreadable", path=log.name, what=error.strerror))
+                warnings.append(_("{path} cannot be read: {what}", path=log.name, what=error.strerror))
             else:
-                warnings.append(message("diagnosis.empty_input" if name == "-" else "diagnosis.empty_file", path=name))
+                warnings.append(_(N_("standard input was empty") if name == "-" else N_("{path} is empty"), path=name))
         for text in warnings:
-            click.echo(f"{message('cli.warning')}: {printable(text)}", err=True)
+            click.echo(f"{_('warning')}: {printable(text)}", err=True)
 
 
 def _tell_closed(runs: "Sequence[RunDirectory]") -> None:
@@ -337,8 +407,14 @@ def _tell_closed(runs: "Sequence[RunDirectory]") -> None:
         tell_refused(run)
         closed = [path for path in log_files(run.path) if not os.access(path, os.R_OK)]
         if closed:
-            text = message("diagnosis.closed", path=closed[0], count=len(closed))
-            click.echo(f"{message('cli.warning')}: {text}", err=True)
+            text = ngettext(
+                "you may not read {count} log of this run: {path}",
+                "you may not read {count} logs of this run: {path}",
+                len(closed),
+                path=closed[0],
+                count=len(closed),
+            )
+            click.echo(f"{_('warning')}: {text}", err=True)
 
 
 def _spooled() -> Path:

@@ -7,7 +7,7 @@ import click
 
 from hackathon.cli.json_output import echo_json
 from hackathon.cli.options import named, runs_folder
-from hackathon.text.messages import message
+from hackathon.text.messages import _, ngettext
 from hackathon.text.units import format_size
 
 if TYPE_CHECKING:
@@ -41,13 +41,23 @@ def _complete_pattern(context: click.Context, parameter: click.Parameter, incomp
     return [name for name in names if name.startswith(incomplete)]
 
 
-@named("fetch", help=message("help.fetch_help"))
+@named(
+    "fetch",
+    help=_(
+        "Copy models, checkpoints and other files that the program wrote out of a run's folder. `hackathon "
+        "status RUN` lists them. Without a pattern all are copied. A pattern is a name, a path or a folder; "
+        "quote it so that the shell leaves it alone. Links are not followed out of the run.\n"
+        "\n"
+        "  hackathon fetch k3x9 model_final.pth\n"
+        "  hackathon fetch k3x9 'checkpoints/*.pt' --to ~/models"
+    ),
+)
 @click.argument("name", metavar="RUN", shell_complete=_complete_run)
 @click.argument("patterns", nargs=-1, metavar="[PATTERN]...", shell_complete=_complete_pattern)
 @click.option("--to", "folder", metavar="DIR", type=click.Path(file_okay=False, path_type=Path),
-              help=message("help.option_fetch_to"))  # fmt: skip
-@click.option("--force", is_flag=True, help=message("help.option_fetch_force"))
-@click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
+              help=_("Copy to this folder, not to the current one."))  # fmt: skip
+@click.option("--force", is_flag=True, help=_("Overwrite existing files."))
+@click.option("--json", "as_json", is_flag=True, help=_("Print JSON."))
 def command(name: str, patterns: tuple[str, ...], folder: Path | None, force: bool, as_json: bool) -> None:
     from hackathon.cli.run.outputs_shown import elsewhere
     from hackathon.cli.show import printable
@@ -57,14 +67,24 @@ def command(name: str, patterns: tuple[str, ...], folder: Path | None, force: bo
 
     run = find_run(name, runs_folder())
     if status([run], ask=False)[0].open:
-        click.echo(f"{message('cli.warning')}: {message('outputs.still_open', run=run.id)}", err=True)
+        click.echo(
+            f"{_('warning')}: "
+            + _("run {run} has not ended: a file that is being written may be incomplete", run=run.id),
+            err=True,
+        )
     outputs = all_outputs(run)
     target = (folder or Path.cwd()).absolute()
     selection = choose(outputs, patterns, target)
     refused: dict[str, str] = {}
     copies = list(selection.copies)
     if folder is None and not run.owned():  # a name with a dot may be a settings file: `.bashrc` in a home
-        refused = {copy.output.path: message("outputs.hidden") for copy in copies if hidden(copy, target)}
+        refused = {
+            copy.output.path: _(
+                "its name begins with a dot, and the run belongs to somebody else; `--to DIR` copies it"
+            )
+            for copy in copies
+            if hidden(copy, target)
+        }
         copies = [copy for copy in copies if copy.output.path not in refused]
     if not force:
         refuse_existing(copies)
@@ -79,11 +99,18 @@ def command(name: str, patterns: tuple[str, ...], folder: Path | None, force: bo
         fetched.append({"path": copy.output.path, "to": str(copy.target), "bytes": size})
         written.append(copy.output)
     for path, why in refused.items():
-        click.echo(message("outputs.not_copied", path=printable(path), why=printable(why)), err=True)
+        click.echo(_("not copied: {path}: {why}", path=printable(path), why=printable(why)), err=True)
     for pattern in selection.unmatched:
-        click.echo(message("outputs.no_match", pattern=printable(pattern), run=run.id), err=True)
+        click.echo(
+            _(
+                "no file that the program of {run} wrote fits {pattern}; `hackathon status {run!q}` lists them",
+                pattern=printable(pattern),
+                run=run.id,
+            ),
+            err=True,
+        )
     if not outputs.files:
-        click.echo(message("outputs.none", run=run.id), err=True)
+        click.echo(_("the program of {run} wrote no files in its run", run=run.id), err=True)
     hint = elsewhere(run)
     if hint and (selection.unmatched or not outputs.files):
         click.echo(hint, err=True)
@@ -100,7 +127,14 @@ def _show(written: "list[OutputFile]", size: int, target: Path) -> None:
     from hackathon.cli.show import printable
 
     show_lines(written)
-    text = message("outputs.copied", count=len(written), size=format_size(size), folder=target)
+    text = ngettext(
+        "{count} file ({size}) copied to {folder}",
+        "{count} files ({size}) copied to {folder}",
+        len(written),
+        count=len(written),
+        size=format_size(size),
+        folder=target,
+    )
     click.echo(printable(text))
 
 

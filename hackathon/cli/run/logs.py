@@ -10,7 +10,7 @@ import click
 
 from hackathon.cli.options import named, runs_folder
 from hackathon.cli.show import printable
-from hackathon.text.messages import message
+from hackathon.text.messages import N_, _
 from hackathon.text.units import parse_moment
 
 if TYPE_CHECKING:
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from hackathon.runs.directory import RunDirectory
 
 _ACCESS_TEXTS = {
-    "link": "access.link",
-    "kind": "access.kind",
-    "owner": "access.owner",
-    "outside": "access.outside",
+    "link": N_("it is a link that leads out of the folder"),
+    "kind": N_("it is not a regular file"),
+    "owner": N_("it does not belong to the owner of the folder"),
+    "outside": N_("the path leads out of the folder"),
 }
 
 REFUSED = 5
@@ -46,7 +46,7 @@ class Ranks(click.ParamType[set[int]]):
         try:
             return value if isinstance(value, set) else parse_ranks(value)
         except ValueError:
-            self.fail(message("logs.bad_ranks", value=value), param, ctx)
+            self.fail(_("{value!r} is not a rank such as 3, 0-3, or 0,4-7", value=value), param, ctx)
 
 
 class MomentType(click.ParamType[float]):
@@ -58,19 +58,46 @@ class MomentType(click.ParamType[float]):
         try:
             return value if isinstance(value, float) else parse_moment(value, time.time())
         except ValueError:
-            self.fail(message("logs.bad_since", value=value), param, ctx)
+            self.fail(_("{value!r} is not a time such as 10m, 2h, 14:30, or 2026-11-21 14:30", value=value), param, ctx)
 
 
-@named("logs", help=message("help.logs_help"))
+@named(
+    "logs",
+    help=_(
+        "Show the output of all ranks of a run, merged by time; a line that several ranks print is shown once. "
+        "Without a name: the newest run.\n"
+        "\n"
+        "  hackathon logs\n"
+        "  hackathon logs k3x9 --rank 0 -f\n"
+        "  hackathon logs --rank 0-3 --since 10m\n"
+        "  hackathon logs --grep 'Error|WARN'\n"
+        "  hackathon logs --stacks             where each rank is, when a job makes no progress\n"
+        "  hackathon logs --path               where the files are"
+    ),
+)
 @click.argument("name", required=False, metavar="[RUN]")
-@click.option("-f", "--follow", "following", is_flag=True, help=message("help.option_follow"))
-@click.option("--rank", "chosen", type=Ranks(), multiple=True, help=message("help.option_rank"))
-@click.option("--since", type=MomentType(), help=message("help.option_since"))
-@click.option("--grep", metavar="REGEX", help=message("help.option_grep"))
-@click.option("-n", "--lines", metavar="N", type=click.IntRange(min=0), help=message("help.option_lines"))
-@click.option("--raw", is_flag=True, help=message("help.option_raw"))
-@click.option("--stacks", is_flag=True, help=message("help.option_stacks"))
-@click.option("--path", "only_path", is_flag=True, help=message("help.option_path"))
+@click.option("-f", "--follow", "following", is_flag=True, help=_("Show new lines until the run has finished."))
+@click.option(
+    "--rank", "chosen", type=Ranks(), multiple=True, help=_("Only these ranks: 3, 0-3 or 0,4-7; may be repeated.")
+)
+@click.option("--since", type=MomentType(), help=_("Only lines written since: 10m, 14:30, 2026-11-21."))
+@click.option("--grep", metavar="REGEX", help=_("Only lines that match the regular expression."))
+@click.option(
+    "-n",
+    "--lines",
+    metavar="N",
+    type=click.IntRange(min=0),
+    help=_("Number of last lines of each log (default 50; with --since, all); with --grep, of matching lines."),
+)
+@click.option("--raw", is_flag=True, help=_("Show the files unchanged (all lines unless -n is given)."))
+@click.option(
+    "--stacks",
+    is_flag=True,
+    help=_(
+        "Show where the Python of each rank is; the ranks of a running job are asked. For a job that makes no progress."
+    ),
+)
+@click.option("--path", "only_path", is_flag=True, help=_("Print only the paths of the files."))
 def command(
     name: str | None, following: bool, chosen: tuple[set[int], ...], since: float | None, grep: str | None,
     lines: int | None, raw: bool, stacks: bool, only_path: bool,
@@ -79,9 +106,13 @@ def command(
     from hackathon.text.errors import RequestError
 
     if raw and (following or grep is not None or since is not None):
-        raise RequestError("logs.raw_alone")
+        raise RequestError(
+            "logs.raw_alone",
+            "--raw shows files unchanged and cannot be combined with --follow, --grep, or --since",
+            hint="omit --raw or the other option",
+        )
     if stacks and (raw or only_path or following or grep is not None or since is not None or lines is not None):
-        raise RequestError("logs.stacks_alone")
+        raise RequestError("logs.stacks_alone", "--stacks goes with --rank only", hint="omit the other options")
     pattern = _compiled(grep) if grep is not None else None
     run = one_run(name)
     ranks = {rank for selection in chosen for rank in selection} if chosen else None
@@ -97,7 +128,7 @@ def command(
         for path in paths:
             click.echo(path)
         return
-    click.echo(message("cli.logs_of", run=run.id, folder=run.path / "logs"), err=True)
+    click.echo(_("run {run} ({folder})", run=run.id, folder=run.path / "logs"), err=True)
     tell_refused(run)
     if not paths and not following:
         click.echo(_nothing_of(run, ranks), err=True)
@@ -111,10 +142,10 @@ def tell_refused(run: "RunDirectory") -> None:
     """Warn on stderr of files of a run that exist and are refused, because they may contain the searched lines."""
     refused = run.refused()
     for refusal in refused[:REFUSED]:
-        text = message("access.refused", path=run.path / refusal.name, what=message(_ACCESS_TEXTS[refusal.reason]))
-        click.echo(f"{message('cli.warning')}: {printable(text)}", err=True)
+        text = _("{path} is not read: {what}", path=run.path / refusal.name, what=_(_ACCESS_TEXTS[refusal.reason]))
+        click.echo(f"{_('warning')}: {printable(text)}", err=True)
     if len(refused) > REFUSED:
-        click.echo(message("access.refused_more", count=len(refused) - REFUSED), err=True)
+        click.echo(_("{count} more files of this run are not read", count=len(refused) - REFUSED), err=True)
 
 
 def _compiled(grep: str) -> "re.Pattern[str]":
@@ -125,7 +156,13 @@ def _compiled(grep: str) -> "re.Pattern[str]":
     try:
         return re.compile(grep)
     except re.error as error:
-        raise RequestError("logs.bad_grep", pattern=grep, error=error) from None
+        raise RequestError(
+            "logs.bad_grep",
+            "{pattern!r} is not a regular expression: {error}",
+            hint="put a backslash before ( ) [ ] . * + ? to search for the character itself",
+            pattern=grep,
+            error=error,
+        ) from None
 
 
 def _raw(files: Iterable[Path], lines: int | None) -> None:
@@ -143,8 +180,8 @@ def _raw(files: Iterable[Path], lines: int | None) -> None:
                     stream.seek(offset_of_last(path, lines))
                 shutil.copyfileobj(stream, output)
         except OSError as error:
-            text = message("diagnosis.unreadable", path=path, what=error.strerror)
-            click.echo(f"{message('cli.warning')}: {text}", err=True)
+            text = _("{path} cannot be read: {what}", path=path, what=error.strerror)
+            click.echo(f"{_('warning')}: {text}", err=True)
         output.flush()
 
 
@@ -173,7 +210,7 @@ def _merged(
         if pattern is None and since is None and lines != 0:
             click.echo(_nothing_of(run, ranks), err=True)
         else:
-            click.echo(message("logs.none_match"), err=True)
+            click.echo(_("no line matches"), err=True)
     if not following:
         return
     paths = set(starts or ())
@@ -194,8 +231,10 @@ def _nothing_of(run: "RunDirectory", ranks: set[int] | None) -> str:
 
     available = {rank_of(path) for path in log_files(run.path)} - {-1}
     if ranks is None or not available or ranks & available:
-        return message("cli.no_logs")
-    return message("logs.no_rank", ranks=ranks_text(ranks), known=ranks_text(available))
+        return _("no output yet")
+    return _(
+        "no output from rank {ranks}; ranks with a log: {known}", ranks=ranks_text(ranks), known=ranks_text(available)
+    )
 
 
 def _matching(lines: "Iterable[Line]", pattern: "re.Pattern[str] | None") -> "Iterator[Line]":
@@ -248,7 +287,12 @@ def one_run(name: str | None) -> "RunDirectory":
         return find_run(name, folder)
     run = newest(find_runs(folder))
     if run is None:
-        raise RequestError("cli.no_runs", folder=folder)
+        raise RequestError(
+            "cli.no_runs",
+            "there are no runs in {folder}",
+            hint="`hackathon try` starts a short one, `hackathon submit` a whole one",
+            folder=folder,
+        )
     return speaking(run)
 
 

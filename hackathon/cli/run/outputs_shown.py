@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hackathon.text.messages import message
+from hackathon.text.messages import N_, _
 from hackathon.text.units import format_size
 
 if TYPE_CHECKING:
@@ -27,7 +27,14 @@ def show_lines(files: "Sequence[OutputFile]") -> None:
     if len(listing) > LINES:
         remaining = listing[LINES:]
         size = format_size(sum(line.size for line in remaining))
-        click.echo("  " + message("outputs.more", count=sum(len(line.files) for line in remaining), size=size))
+        click.echo(
+            "  "
+            + _(
+                "… and {count} more {count:file|files}, {size}",
+                count=sum(len(line.files) for line in remaining),
+                size=size,
+            )
+        )
 
 
 def show_outputs(run: "RunDirectory") -> None:
@@ -39,10 +46,14 @@ def show_outputs(run: "RunDirectory") -> None:
         return
     click.echo()
     if outputs.files:
-        key = "outputs.title" if outputs.complete else "outputs.title_at_least"
-        click.echo(message(key, run=run.id, count=len(outputs.files), size=format_size(outputs.size)))
+        key = (
+            N_("written by the program of {run}: {count} {count:file|files}, {size}")
+            if outputs.complete
+            else N_("written by the program of {run}: at least {count} {count:file|files}, {size}")
+        )
+        click.echo(_(key, run=run.id, count=len(outputs.files), size=format_size(outputs.size)))
         show_lines(outputs.files)
-        click.echo(message("outputs.how", run=run.id[-8:]))
+        click.echo(_("`hackathon fetch {run!q}` copies them to the current folder", run=run.id[-8:]))
     if hint := elsewhere(run):
         click.echo(hint)
 
@@ -56,10 +67,13 @@ def elsewhere(run: "RunDirectory") -> str:
 
     segment = segment_of(run)
     if segment is not None and segment.number > 1:
-        return message("outputs.in_first", run=chain_of(run)[0].id)
+        return _("the checkpoints of all segments are in the first one: {run}", run=chain_of(run)[0].id)
     record = run.known()
     if record.in_place and record.source:
-        return message("outputs.in_place", folder=record.source)
+        return _(
+            "the program ran in {folder}: files with relative paths are there, and they are not recorded",
+            folder=record.source,
+        )
     return ""
 
 

@@ -8,7 +8,7 @@ import click
 
 from hackathon.cli.json_output import echo_json
 from hackathon.cli.program_findings import COLORS, Reports
-from hackathon.text.messages import message
+from hackathon.text.messages import N_, _, ngettext
 from hackathon.text.units import format_size
 
 if TYPE_CHECKING:
@@ -18,33 +18,35 @@ if TYPE_CHECKING:
     from hackathon.rehearsal.verdict import RehearsalFinding
 
 _ABOUT_TEXTS = {
-    "by_meter": "rehearsal.about_by_meter",
-    "by_recorder": "rehearsal.about_by_recorder",
-    "by_parameter": "rehearsal.about_by_parameter",
-    "batch_scope": "rehearsal.about_batch_scope",
-    "batch_unknown": "rehearsal.about_batch_unknown",
-    "step_by_meter": "rehearsal.about_step_by_meter",
-    "step_by_rate": "rehearsal.about_step_by_rate",
-    "step_by_batch": "rehearsal.about_step_by_batch",
-    "step_by_recorder": "rehearsal.about_step_by_recorder",
-    "step_unknown": "rehearsal.about_step_unknown",
-    "memory_of_gpu": "rehearsal.about_memory_of_gpu",
-    "memory_of_node": "rehearsal.about_memory_of_node",
-    "memory_unknown": "rehearsal.about_memory_unknown",
+    "by_meter": N_("told by the Meter"),
+    "by_recorder": N_("recorded from outside the program"),
+    "by_parameter": N_("from the parameter in project.yaml"),
+    "batch_scope": N_("the name of the parameter does not say whether it counts per process or in total"),
+    "batch_unknown": N_(
+        "no input was recorded, and the program tells it neither by a parameter in project.yaml nor by the Meter"
+    ),
+    "step_by_meter": N_("told by the Meter, without warm-up"),
+    "step_by_rate": N_("from steps/s"),
+    "step_by_batch": N_("from the batch and samples/s"),
+    "step_by_recorder": N_("recorded from outside the program"),
+    "step_unknown": N_("the output has no steps/s, the batch is not known, and no steps could be recorded"),
+    "memory_of_gpu": N_("the most on one GPU"),
+    "memory_of_node": N_("the most on a node, other programs included"),
+    "memory_unknown": N_("the run was too short for a measurement"),
 }
 
 _ENDED_TEXTS = {
-    "steps": "rehearsal.ended_steps",
-    "seconds": "rehearsal.ended_seconds",
-    "silent": "rehearsal.ended_silent",
-    "walltime": "rehearsal.ended_walltime",
+    "steps": N_("ended by `try` after enough values"),
+    "seconds": N_("ended by `try` after its time"),
+    "silent": N_("ended by `try`: no value of any metric was seen until then"),
+    "walltime": N_("ended by its short walltime"),
 }
 
 _BY_TEXTS = {
-    "meter": "rehearsal.by_meter",
-    "recorder": "rehearsal.by_recorder",
-    "pattern": "rehearsal.by_pattern",
-    "words": "rehearsal.by_words",
+    "meter": N_("Meter of hackathon_runtime"),
+    "recorder": N_("recorded from outside the program"),
+    "pattern": N_("pattern in `metrics:`"),
+    "words": N_("customary words"),
 }
 
 OWN_WORDS = ("meter", "recorder", "pattern", "words")
@@ -75,7 +77,7 @@ def show_rehearsal(
     if findings:
         click.echo()
     for finding in findings:
-        severity = click.style(message(SEVERITY_TEXTS[finding.severity]), fg=COLORS[finding.severity])
+        severity = click.style(_(SEVERITY_TEXTS[finding.severity]), fg=COLORS[finding.severity])
         position = finding.path + (f":{finding.line}" if finding.line else "")
         click.echo(
             f"{printable(position)}{': ' if position else ''}{severity}: {printable(finding.message)} [{finding.rule}]"
@@ -85,9 +87,15 @@ def show_rehearsal(
     _show_suggestion(rehearsals, findings)
     click.echo()
     if not ready:
-        click.echo(message("rehearsal.not_ready" if rehearsals else "rehearsal.not_run"))
+        click.echo(
+            _(
+                N_("not ready: correct the errors above, then try again")
+                if rehearsals
+                else N_("not ready: nothing was run. Correct the errors above, or run all the same with --force")
+            )
+        )
         return
-    click.echo(click.style(message("rehearsal.ready"), bold=True))
+    click.echo(click.style(_("ready"), bold=True))
     for line in _study_lines(sources):
         click.echo(line)
 
@@ -122,40 +130,52 @@ def show_json(
 
 def _lines(rehearsal: "Understood") -> Iterator[str]:
     """Yield the facts of one run, a line each."""
-    why = f" – {message(_ENDED_TEXTS[rehearsal.ended])}" if rehearsal.ended else ""
-    yield message(
-        "rehearsal.run", processes=rehearsal.processes, run=rehearsal.run.id[-8:], state=rehearsal.state.state, why=why
+    why = f" – {_(_ENDED_TEXTS[rehearsal.ended])}" if rehearsal.ended else ""
+    yield ngettext(
+        "{processes} process: run {run}, {state}{why}",
+        "{processes} processes: run {run}, {state}{why}",
+        rehearsal.processes,
+        processes=rehearsal.processes,
+        run=rehearsal.run.id[-8:],
+        state=rehearsal.state.state,
+        why=why,
     )
-    yield "  " + message(
-        "rehearsal.ranks", began=rehearsal.ranks, processes=rehearsal.processes, hosts=", ".join(rehearsal.hosts) or "–"
+    yield "  " + _(
+        "ranks: {began} of {processes} began, on {hosts}",
+        began=rehearsal.ranks,
+        processes=rehearsal.processes,
+        hosts=", ".join(rehearsal.hosts) or "–",
     )
     rates = [metric for metric in rehearsal.metrics if metric.name == rehearsal.metric]
     for metric in [*rates, *(metric for metric in rehearsal.metrics if metric.name != rehearsal.metric)][:6]:
         line = f"  {metric.name} {metric.value:.6g} {metric.unit}".rstrip()
         if metric.place is not None:
             source = metric.place.by
-            by = message(_BY_TEXTS[source]) if source in OWN_WORDS else source
+            by = _(_BY_TEXTS[source]) if source in OWN_WORDS else source
             position = f"{metric.place.file}:{metric.place.line}"
-            source = message("rehearsal.known", value=position, about=by) + ": " + metric.place.text.strip()[:SHOWN]
+            source = _("{value} ({about})", value=position, about=by) + ": " + metric.place.text.strip()[:SHOWN]
             line += "   ← " + (source if metric.place.line else by)
         yield line
-    yield "  " + message("rehearsal.step", what=_said(rehearsal.step, _step))
-    yield "  " + message("rehearsal.batch", what=_batch(rehearsal))
-    yield "  " + message("rehearsal.memory", what=_said(rehearsal.memory, "{:,.0f} MiB".format))
+    yield "  " + _("time of a step: {what}", what=_said(rehearsal.step, _step))
+    yield "  " + _("batch: {what}", what=_batch(rehearsal))
+    yield "  " + _("memory: {what}", what=_said(rehearsal.memory, "{:,.0f} MiB".format))
     if rehearsal.written:
         names = [f"{name} ({format_size(size)})" for name, size in rehearsal.written[:WRITTEN]]
-        yield "  " + message(
-            "rehearsal.written", files=", ".join([*names, *(["…"] if rehearsal.written[WRITTEN:] else [])])
+        yield "  " + _(
+            "files written: {files}", files=", ".join([*names, *(["…"] if rehearsal.written[WRITTEN:] else [])])
         )
     if rehearsal.processes > 1:
-        key = next((_DATA[doubt.id] for doubt in rehearsal.doubts if doubt.id in _DATA), "rehearsal.data_unknown")
-        yield "  " + message("rehearsal.data", what=message(key))
+        key = next(
+            (_DATA[doubt.id] for doubt in rehearsal.doubts if doubt.id in _DATA),
+            N_("no sign that ranks read the same samples (`meter.saw(…)` would show it)"),
+        )
+        yield "  " + _("data of the ranks: {what}", what=_(key))
 
 
 _DATA = {
-    "identical-ranks": "rehearsal.data_identical_ranks",
-    "no-group": "rehearsal.data_no_group",
-    "several-worlds": "rehearsal.data_several_worlds",
+    "identical-ranks": N_("the same on all ranks"),
+    "no-group": N_("the same on all ranks: the program does not join a process group"),
+    "several-worlds": N_("the same in each of several worlds"),
 }
 
 
@@ -164,20 +184,20 @@ def _step(seconds: float) -> str:
 
 
 def _said(quantity: "Quantity", form: Callable[[float], str]) -> str:
-    about = message(_ABOUT_TEXTS[quantity.about])
+    about = _(_ABOUT_TEXTS[quantity.about])
     if quantity.value is None:
-        return message("rehearsal.not_known", why=about)
-    return message("rehearsal.known", value=form(quantity.value), about=about)
+        return _("not known: {why}", why=about)
+    return _("{value} ({about})", value=form(quantity.value), about=about)
 
 
 def _batch(rehearsal: "Understood") -> str:
     if rehearsal.batch.value is None:
         return _said(rehearsal.batch, str)
-    return message(
-        "rehearsal.batch_is",
+    return _(
+        "{total} samples a step, {each} per process ({about})",
         total=f"{rehearsal.batch.value:g}",
         each=f"{rehearsal.batch.value / rehearsal.processes:g}",
-        about=message(_ABOUT_TEXTS[rehearsal.batch.about]),
+        about=_(_ABOUT_TEXTS[rehearsal.batch.about]),
     )
 
 
@@ -220,10 +240,10 @@ def _study_lines(sources: "Sources") -> Iterator[str]:
 
     study = _study(sources)
     if study is None:
-        yield message("rehearsal.next", counts="1,2")
+        yield _("next: hackathon scale --processes {counts!q} --wait", counts="1,2")
         return
     counts, planned = study
-    yield message("rehearsal.next", counts=",".join(map(str, counts)))
+    yield _("next: hackathon scale --processes {counts!q} --wait", counts=",".join(map(str, counts)))
     yield cost_text(planned.cost)
 
 

@@ -11,7 +11,7 @@ from hackathon.cli.json_output import echo_json
 from hackathon.cli.options import job_options, named, option_trust, runs_folder
 from hackathon.jobs.options import Options
 from hackathon.text.errors import RequestError
-from hackathon.text.messages import message
+from hackathon.text.messages import N_, _, ngettext
 
 if TYPE_CHECKING:
     from hackathon.jobs.changes import RequestChange
@@ -23,22 +23,35 @@ if TYPE_CHECKING:
     from hackathon.runs.submit import Outcomes
 
 _TO_RUN_TEXTS = {
-    "command": "crate.to_run_command",
-    "line": "crate.to_run_line",
-    "variable": "crate.to_run_variable",
+    "command": N_("command"),
+    "line": N_("environment line"),
+    "variable": N_("variable (literal, nothing is expanded)"),
 }
 
 
-@named("rerun", help=message("help.rerun_help"))
+@named(
+    "rerun",
+    help=_(
+        "Submit the recorded script and source of a run again, after showing what has changed since. With "
+        "--cluster, or from an RO-Crate (the zip file of a published run, or its folder), the request is "
+        "adapted to the cluster: queue, group, nodes, starter, modules. Parameters and the number of processes "
+        "stay the same unless you set -p or --processes.\n"
+        "\n"
+        "  hackathon rerun k3x9 --wait\n"
+        "  hackathon rerun k3x9 --dry-run                   only show what has changed\n"
+        "  hackathon rerun k3x9 --cluster slurm --queue gpu\n"
+        "  hackathon rerun ~/Downloads/run-k3x9.zip --cluster laptop --wait"
+    ),
+)
 @click.argument("name", metavar="RUN|CRATE")
 @job_options
-@click.option("--note", default="", metavar="TEXT", help=message("help.option_note"))
-@click.option("--tag", "tags", multiple=True, metavar="WORD", help=message("help.option_tag"))
-@click.option("--dry-run", is_flag=True, help=message("help.option_rerun_dry"))
-@click.option("-y", "--yes", is_flag=True, help=message("help.option_rerun_yes"))
-@click.option("--wait", "waiting", is_flag=True, help=message("help.option_wait"))
+@click.option("--note", default="", metavar="TEXT", help=_("Note shown in results and on pages."))
+@click.option("--tag", "tags", multiple=True, metavar="WORD", help=_("A tag; may be repeated."))
+@click.option("--dry-run", is_flag=True, help=_("Only show what has changed, and what an RO-Crate would run."))
+@click.option("-y", "--yes", is_flag=True, help=_("Run the program of an RO-Crate without asking."))
+@click.option("--wait", "waiting", is_flag=True, help=_("Wait until all jobs have finished."))
 @option_trust
-@click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
+@click.option("--json", "as_json", is_flag=True, help=_("Print JSON."))
 def command(
     name: str,
     options: Options,
@@ -84,7 +97,11 @@ def _find(name: str) -> "RunDirectory":
         if entry is None:
             raise
         if entry.removed:
-            raise RequestError("runs.rerun_removed", run=entry.id) from None
+            raise RequestError(
+                "runs.rerun_removed",
+                "run {run} was cleaned up: only its record is left, so it cannot be run again",
+                run=entry.id,
+            ) from None
         return RunDirectory(Path(entry.project) / "runs" / entry.id)
 
 
@@ -94,7 +111,10 @@ def _as_it_was(run: "RunDirectory", note: str, tags: Sequence[str], dry_run: boo
     from hackathon.runs.rerun import differences
 
     different = differences(run)
-    click.echo(message("cli.rerun_differs" if different else "cli.rerun_same", run=run.id), err=True)
+    click.echo(
+        _(N_("changed since run {run}:") if different else N_("nothing has changed since run {run}"), run=run.id),
+        err=True,
+    )
     _echo_lines(different)
     admit_again(run, runs_folder().parent)
     return None if dry_run else repeat_run(run, runs_folder=runs_folder(), note=note, tags=tags)
@@ -116,7 +136,12 @@ def _moved(
     old = run.request()
     sources = sources_here(old, options, os.environ, Path.cwd(), stay=True, foreign=trust)
     if old.in_place and sources.cluster.name != old.cluster:
-        raise RequestError("crate.in_place", run=run.id)
+        raise RequestError(
+            "crate.in_place",
+            "run {run} used its folder directly and kept no copy of the program, so it can only be rerun on "
+            "its own cluster",
+            run=run.id,
+        )
     source = source_of(run, sources.runs)
     origin = {
         "kind": "run",
@@ -177,13 +202,16 @@ def _submit(
     new, changes = transfer(old, sources, run=origin["run"], files=files, source=path, foreign=foreign)
     if not foreign and new.cluster != old.cluster:
         lines = (line for number, line in enumerate(new.environment) if new.origins[f"environment.{number}"] == PROJECT)
-        remarks += [message("crate.remark_kept", line=line) for line in lines]
+        remarks += [
+            _("the job also runs this line of the project; check that it works here: {line}", line=line)
+            for line in lines
+        ]
 
     def show(planned: Plan) -> None:
         if changes or not foreign:
             _echo_changes(new.cluster, changes)
         if remarks:
-            click.echo(message("crate.remarks"), err=True)
+            click.echo(_("before you compare:"), err=True)
             _echo_lines(remarks)
         show_plan(planned)
         if foreign:
@@ -203,9 +231,13 @@ def _submit(
         import sys
 
         if not sys.stdin.isatty():
-            raise RequestError("crate.not_asked")
-        if not click.confirm(message("crate.ask"), err=True):
-            click.echo(message("crate.not_run"), err=True)
+            raise RequestError(
+                "crate.not_asked",
+                "a program of somebody else runs only after you confirmed it; nothing was submitted",
+                hint="read the lines above and `source/` in the RO-Crate, then add --yes",
+            )
+        if not click.confirm(_("Run this program of somebody else?"), err=True):
+            click.echo(_("nothing was submitted"), err=True)
             return None
     origin["changes"] = [{"name": change.name, "old": change.old, "new": change.new} for change in changes]
     note, tags = words
@@ -218,21 +250,24 @@ def _remarks(crate: "Crate") -> list[str]:
 
     about = crate.about_source
     remarks = [
-        message(kind, files=", ".join(map(str, names)))
+        _(kind, files=", ".join(map(str, names)))
         for kind, names in (
-            ("crate.remark_edited", crate.changed),
-            ("crate.remark_masked", about.get("masked")),
-            ("crate.remark_altered", about.get("altered")),
-            ("crate.remark_outside", about.get("outside")),
+            (N_("the RO-Crate was edited after it was published: {files}"), crate.changed),
+            (N_("names were replaced in files of the program, which may affect it: {files}"), about.get("masked")),
+            (N_("the job changed files of its program: {files}"), about.get("altered")),
+            (
+                N_("the run read these through links (`exclude:`), and they are not in the RO-Crate: {files}"),
+                about.get("outside"),
+            ),
         )
         if names
     ]
     then = crate.recorded.toolkit_version
     if then and then != hackathon.__version__:
-        remarks.append(message("crate.remark_toolkit", then=then, now=hackathon.__version__))
+        remarks.append(_("it ran with toolkit {then}; this is {now}", then=then, now=hackathon.__version__))
     software = _software(crate)
     if software:
-        remarks.append(message("crate.remark_software", software=software))
+        remarks.append(_("it ran with {software}", software=software))
     return remarks
 
 
@@ -272,20 +307,29 @@ def _echo_brought(new: "Request", files: int) -> None:
     from hackathon.cli.show import printable
 
     brought = _brought(new)
-    click.echo(message("crate.to_run", cluster=new.cluster, files=files), err=True)
+    click.echo(
+        ngettext(
+            "from the RO-Crate, to be run as your account on {cluster} ({files} file of the program):",
+            "from the RO-Crate, to be run as your account on {cluster} ({files} files of the program):",
+            files,
+            cluster=new.cluster,
+            files=files,
+        ),
+        err=True,
+    )
     lines = [
         ("command", shlex.join(brought["command"])),
         *(("line", line) for line in brought["environment"]),
         *(("variable", f"{name}={value}") for name, value in brought["variables"].items()),
     ]
     for kind, text in lines:
-        click.echo(f"  {message(_TO_RUN_TEXTS[kind])}: {printable(text)}", err=True)
+        click.echo(f"  {_(_TO_RUN_TEXTS[kind])}: {printable(text)}", err=True)
 
 
 def _echo_changes(cluster: str, changes: "Sequence[RequestChange]") -> None:
     from hackathon.cli.show import printable
 
-    click.echo(message("crate.changes" if changes else "crate.same", cluster=cluster), err=True)
+    click.echo(_(N_("changes for cluster {cluster}:") if changes else N_("nothing changes"), cluster=cluster), err=True)
     for change in changes:
         click.echo(printable(f"  {change.name}: {change.old} → {change.new}  ({change.why})"), err=True)
 

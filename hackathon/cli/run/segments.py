@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hackathon.text.errors import RequestError
-from hackathon.text.messages import message
+from hackathon.text.messages import N_, _
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,22 +15,28 @@ if TYPE_CHECKING:
     from hackathon.runs.submit import Outcomes
 
 _SKIPPED_TEXTS = {
-    "complete": "segments.skipped_complete",
-    "failed": "segments.skipped_failed",
-    "lost": "segments.skipped_lost",
+    "complete": N_("training is already complete"),
+    "failed": N_("not started: a previous segment failed"),
+    "lost": N_("not started: the first segment does not exist"),
 }
 
 
 def refuse_repeat(segments: int, repeat: int) -> None:
     """Raise RequestError for several chains at once."""
     if segments > 1 and repeat > 1:
-        raise RequestError("segments.with_repeat")
+        raise RequestError(
+            "segments.with_repeat", "--segments and --repeat cannot be combined", hint="submit the chain several times"
+        )
 
 
 def refuse_for_study(_context: click.Context, _option: click.Parameter, value: object) -> None:
     """Raise RequestError if `scale` is called with segments (a click callback)."""
     if value is not None:
-        raise RequestError("segments.not_for_studies")
+        raise RequestError(
+            "segments.not_for_studies",
+            "a scaling study measures single runs; they cannot have segments",
+            hint="a run of a few minutes is enough to measure; for long training: hackathon submit --segments N",
+        )
 
 
 def place(run: "RunDirectory") -> str:
@@ -40,8 +46,8 @@ def place(run: "RunDirectory") -> str:
     segment = segment_of(run)
     if segment is None:
         return ""
-    text = message("segments.place", number=segment.number, of=segment.of)
-    return f"{text}: {message(_SKIPPED_TEXTS[segment.skipped])}" if segment.skipped else text
+    text = _("segment {number} of {of}", number=segment.number, of=segment.of)
+    return f"{text}: {_(_SKIPPED_TEXTS[segment.skipped])}" if segment.skipped else text
 
 
 def with_followers(runs: "Sequence[RunDirectory]") -> "list[RunDirectory]":
@@ -62,10 +68,10 @@ def verdict(run: "RunDirectory", states: "Sequence[RunStatus]") -> tuple[str, bo
     from hackathon.runs.chain import is_complete
 
     if is_complete(run):
-        return message("segments.complete"), False
+        return _("training is complete"), False
     if any(state.open or state.state == "CREATED" for state in states):
-        return message("segments.goes_on"), False
-    return message("segments.incomplete"), True
+        return _("training continues in the next segment"), False
+    return _("training is not complete, and no segments are left"), True
 
 
 def show_chain(run: "RunDirectory", form: str = "table", metric: str | None = None, ask: bool = True) -> None:
@@ -96,7 +102,13 @@ def show_curve(run: "RunDirectory", metric: str) -> None:
 
     curves = joined_series([segment.path for segment in chain_of(run)])
     if metric not in curves:
-        raise RequestError("segments.no_curve", metric=metric, run=run.id, names=", ".join(sorted(curves)) or "–")
+        raise RequestError(
+            "segments.no_curve",
+            "no values of {metric!r} over time in {run}; available: {names}",
+            metric=metric,
+            run=run.id,
+            names=", ".join(sorted(curves)) or "–",
+        )
     click.echo(f"step,{metric}")
     for step, value in curves[metric]:
         click.echo(f"{step:.15g},{value!r}")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hackathon.cli.show import printable
-from hackathon.text.messages import message
+from hackathon.text.messages import _
 
 if TYPE_CHECKING:
     from hackathon.diagnosis.hangs.stacks import Stack
@@ -30,15 +30,25 @@ def show_stacks(run: "RunDirectory", ranks: set[int] | None) -> None:
     if state.open:
         silent = set(_asked(run, processes)) if state.state == "RUNNING" else set()
         if silent:
-            text = message("logs.stacks_silent", ranks=ranks_text(silent), seconds=f"{PATIENCE:.0f}")
-            click.echo(f"{message('cli.warning')}: {text}", err=True)
+            text = _(
+                "no answer from ranks {ranks} within {seconds} s: they have not begun, are over, or do not run Python",
+                ranks=ranks_text(silent),
+                seconds=f"{PATIENCE:.0f}",
+            )
+            click.echo(f"{_('warning')}: {text}", err=True)
     stacks = [stack for stack in stacks_of(run.path) if ranks is None or stack.rank in ranks]
     if not stacks:
-        click.echo(message("logs.no_stacks"), err=True)
+        click.echo(
+            _(
+                "no rank left a stack: Python writes one when somebody asks, shortly before the walltime ends, "
+                "and when the job is cancelled"
+            ),
+            err=True,
+        )
     for group in _equal(stacks):
         first = group[0]
         at = time.strftime("%H:%M:%S", time.localtime(first.written))
-        waits = message("logs.stack_waits", function=first.waits) if first.waits else ""
+        waits = _("waits in {function}", function=first.waits) if first.waits else ""
         members = ranks_text({stack.rank for stack in group})
         click.echo(
             f"{at} [{'ranks' if len(group) > 1 else 'rank'} {members}]{f'  {printable(waits)}' if waits else ''}"
@@ -75,10 +85,16 @@ def _asked(run: "RunDirectory", processes: int) -> Iterator[int]:
     try:
         write_whole(folder / "asked", f"{time.time():.6f}-{os.getpid()}\n", mode=file_mode(run.path))
     except OSError as error:
-        text = message("logs.stacks_not_asked", folder=folder, what=error.strerror or error)
-        click.echo(f"{message('cli.warning')}: {text}", err=True)
+        text = _(
+            "the ranks cannot be asked, for {folder} cannot be written: {what}",
+            folder=folder,
+            what=error.strerror or error,
+        )
+        click.echo(f"{_('warning')}: {text}", err=True)
         return
-    click.echo(message("logs.stacks_asked", seconds=f"{PATIENCE:.0f}"), err=True)
+    click.echo(
+        _("asking the ranks where they are; they answer within {seconds} s", seconds=f"{PATIENCE:.0f}"), err=True
+    )
     end = time.monotonic() + PATIENCE
     while True:
         after = _written(run, processes)

@@ -8,7 +8,7 @@ import click
 from hackathon.cli.json_output import echo_json
 from hackathon.cli.options import named, runs_folder
 from hackathon.cli.run.causes import cause_text, causes, has_failed
-from hackathon.text.messages import message
+from hackathon.text.messages import N_, _, pgettext
 
 if TYPE_CHECKING:
     from hackathon.diagnosis.findings import Finding
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from hackathon.runs.status import RunStatus
 
 _ENDED_TEXTS = {
-    "steps": "rehearsal.ended_steps",
-    "seconds": "rehearsal.ended_seconds",
-    "silent": "rehearsal.ended_silent",
-    "walltime": "rehearsal.ended_walltime",
+    "steps": N_("ended by `try` after enough values"),
+    "seconds": N_("ended by `try` after its time"),
+    "silent": N_("ended by `try`: no value of any metric was seen until then"),
+    "walltime": N_("ended by its short walltime"),
 }
 
 SHOWN = 20
@@ -29,12 +29,22 @@ SHOWN_CAUSES = 3
 """Failed runs whose cause is printed after a wait."""
 
 
-@named("status", help=message("help.status_help"))
+@named(
+    "status",
+    help=_(
+        "Show the states of the newest runs, or of the runs and studies given. A part of a run's id that no "
+        "other one has names it.\n"
+        "\n"
+        "  hackathon status\n"
+        "  hackathon status k3x9 --wait\n"
+        "  hackathon status --all --json"
+    ),
+)
 @click.argument("names", nargs=-1, metavar="[RUN|STUDY]...")
-@click.option("--all", "everything", is_flag=True, help=message("help.option_all"))
-@click.option("--no-ask", is_flag=True, help=message("help.option_no_ask"))
-@click.option("--wait", "waiting", is_flag=True, help=message("help.option_wait"))
-@click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
+@click.option("--all", "everything", is_flag=True, help=_("All runs, not only the newest 20."))
+@click.option("--no-ask", is_flag=True, help=_("Do not query the scheduler."))
+@click.option("--wait", "waiting", is_flag=True, help=_("Wait until all jobs have finished."))
+@click.option("--json", "as_json", is_flag=True, help=_("Print JSON."))
 def command(names: tuple[str, ...], everything: bool, no_ask: bool, waiting: bool, as_json: bool) -> None:
     from hackathon.runs.status import status
 
@@ -66,14 +76,14 @@ def command(names: tuple[str, ...], everything: bool, no_ask: bool, waiting: boo
         echo_json({"runs": rows})
         return
     if not states:
-        click.echo(message("cli.no_runs", folder=runs_folder()), err=True)
+        click.echo(_("there are no runs in {folder}", folder=runs_folder()), err=True)
         return
     from hackathon.cli.run.segments import place
     from hackathon.cli.show import echo_table, printable
     from hackathon.jobs.settings import settings_text
 
     echo_table(
-        [message("cli.run"), message("cli.state"), message("cli.job"), message("cli.since"), message("cli.reason")],
+        [_("run"), _("state"), _("job"), _("since"), _("reason")],
         [
             [
                 state.run_id,
@@ -90,7 +100,7 @@ def command(names: tuple[str, ...], everything: bool, no_ask: bool, waiting: boo
 
         show_outputs(run)
     for problem in sorted({state.problem for state in states if state.problem}):
-        click.echo(f"{message('cli.warning')}: {printable(problem)}", err=True)
+        click.echo(f"{_('warning')}: {printable(problem)}", err=True)
     if waiting:
         from hackathon.cli.run.diagnose import show_cause
 
@@ -140,7 +150,11 @@ def _state(state: "RunStatus") -> str:
     text = state.state
     if state.attempt > 1:
         text += f" #{state.attempt}"
-    return text if state.stale_seconds is None else f"{text} ({message('cli.stale', age=_age(state.stale_seconds))})"
+    return (
+        text
+        if state.stale_seconds is None
+        else f"{text} ({pgettext('cli', '{age} ago', age=_age(state.stale_seconds))})"
+    )
 
 
 def _since(state: "RunStatus") -> str:
@@ -161,6 +175,6 @@ def _why(run: "RunDirectory", state: "RunStatus", position: str, finding: "Findi
     by_try = _ended_by_try(run, state)
     if by_try not in ("", "silent"):
         finding = None
-    reason = message(_ENDED_TEXTS[by_try]) if by_try else state.beside_state
+    reason = _(_ENDED_TEXTS[by_try]) if by_try else state.beside_state
     ended = cause_text(finding, " ".join(part for part in (reason, raw) if part))
     return " ".join(part for part in (position and f"{position};", ended) if part).rstrip(";")

@@ -8,30 +8,54 @@ import click
 from hackathon.cli.options import job_options, named, option_force, option_trust
 from hackathon.jobs.options import Options
 from hackathon.text.errors import RequestError
-from hackathon.text.messages import message
+from hackathon.text.messages import _
 
 if TYPE_CHECKING:
     from hackathon.jobs.places import Foreign
 
 
-@named("submit", help=message("help.submit_help"))
+@named(
+    "submit",
+    help=_(
+        "Submit the job of the project, or of a recipe. The job runs from a snapshot of the source, so you can "
+        "keep editing.\n"
+        "\n"
+        "  hackathon submit --nodes 2 --wait\n"
+        "  hackathon submit torch-ddp --cluster laptop --processes 2 -p epochs=5\n"
+        "  hackathon submit --repeat 3 --note 'pinned memory'\n"
+        "  hackathon submit --after ok:k3x9 --dry-run\n"
+        "  hackathon submit --again k3x9        after an interrupted submission"
+    ),
+)
 @click.argument("target", required=False, metavar="[RECIPE|FOLDER]")
 @job_options
-@click.option("--repeat", metavar="N", type=click.IntRange(1, 1000), default=1, help=message("help.option_repeat"))
-@click.option("--note", default="", metavar="TEXT", help=message("help.option_note"))
-@click.option("--tag", "tags", multiple=True, metavar="WORD", help=message("help.option_tag"))
-@click.option("--after", metavar="[ok:|any:]RUN", help=message("help.option_after"))
 @click.option(
-    "--segments", metavar="N", type=click.IntRange(1, 100), default=1, help=message("segments.option_segments")
+    "--repeat", metavar="N", type=click.IntRange(1, 1000), default=1, help=_("Number of times to submit the job.")
 )
-@click.option("--preflight", is_flag=True, help=message("preflight.option"))
-@click.option("--in-place", is_flag=True, default=None, help=message("help.option_in_place"))
-@click.option("--again", metavar="RUN", help=message("help.option_again"))
-@click.option("--dry-run", is_flag=True, help=message("help.option_dry_run"))
-@click.option("--wait", "waiting", is_flag=True, help=message("help.option_wait"))
+@click.option("--note", default="", metavar="TEXT", help=_("Note shown in results and on pages."))
+@click.option("--tag", "tags", multiple=True, metavar="WORD", help=_("A tag; may be repeated."))
+@click.option(
+    "--after", metavar="[ok:|any:]RUN", help=_("Start after that run has succeeded (ok:) or finished (any:).")
+)
+@click.option(
+    "--segments",
+    metavar="N",
+    type=click.IntRange(1, 100),
+    default=1,
+    help=_("Plan this many runs; each continues where the previous one reached its walltime."),
+)
+@click.option("--preflight", is_flag=True, help=_("Check the nodes with a short job first; start only if it succeeds."))
+@click.option(
+    "--in-place", is_flag=True, default=None, help=_("Run in the project folder itself instead of a snapshot.")
+)
+@click.option(
+    "--again", metavar="RUN", help=_("Submit a run again after an interrupted submission, if no job of it is found.")
+)
+@click.option("--dry-run", is_flag=True, help=_("Show what would be submitted, without submitting it."))
+@click.option("--wait", "waiting", is_flag=True, help=_("Wait until all jobs have finished."))
 @option_force
 @option_trust
-@click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
+@click.option("--json", "as_json", is_flag=True, help=_("Print JSON."))
 def command(
     target: str | None,
     options: Options,
@@ -56,12 +80,22 @@ def command(
 
     if again is not None:
         if target is not None or options != Options() or repeat * segments > 1 or preflight or after or note or tags:
-            raise RequestError("cli.again_alone")
+            raise RequestError(
+                "cli.again_alone",
+                "--again submits a run as it was made; only --dry-run, --wait, --trust and --json go with it",
+                hint="for other options, submit a new run without --again",
+            )
         _again(again, foreign, dry_run, waiting, as_json)
         return
     refuse_repeat(segments, repeat)
     if preflight and segments > 1:
-        raise RequestError("preflight.with_segments")
+        raise RequestError(
+            "preflight.with_segments",
+            "--preflight cannot be combined with --segments: the second segment would start even if the first "
+            "is stopped",
+            hint="run `hackathon submit preflight --wait` first, with the same --nodes and --launcher; then submit "
+            "the segments",
+        )
     sources = find_sources(target, options, foreign=foreign)
     planned = plan(sources, repeat=repeat * segments, preflight=preflight, admit=show_plan)
     refuse_errors(sources, planned.jobs[0].request, force=force or dry_run)
@@ -96,7 +130,7 @@ def _after(text: str | None, runs: Path) -> tuple[str, str] | None:
     run = find_run(name, runs)
     job_id = run.job_id()
     if job_id is None:
-        raise RequestError("cli.no_job_yet", run=run.id)
+        raise RequestError("cli.no_job_yet", "run {run} has no job yet", run=run.id)
     return kind, job_id
 
 
@@ -114,9 +148,20 @@ def _again(text: str, foreign: "Foreign", dry_run: bool, waiting: bool, as_json:
     if dry_run:
         job_id, script = run.job_id(), run.files.read("job.sh")
         if job_id is not None:
-            raise RequestError("runs.submitted_already", run=run.id, job_id=job_id)
+            raise RequestError(
+                "runs.submitted_already",
+                "run {run} was already submitted: job {job_id}",
+                hint="`hackathon rerun` creates a new run from the same script and source",
+                run=run.id,
+                job_id=job_id,
+            )
         if script is None:
-            raise RequestError("runs.no_record", run=run.id, path=run.path)
+            raise RequestError(
+                "runs.no_record",
+                "{path} is not a run directory: request.json is missing or damaged",
+                run=run.id,
+                path=run.path,
+            )
         click.echo(script, nl=False)
         return
     finish(resubmit(run), waiting, as_json)

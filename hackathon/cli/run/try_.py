@@ -7,7 +7,7 @@ import click
 
 from hackathon.cli.options import job_options, named, option_force, option_trust, several_processes
 from hackathon.jobs.options import Options
-from hackathon.text.messages import message
+from hackathon.text.messages import _, ngettext
 
 if TYPE_CHECKING:
     from hackathon.jobs.places import Foreign
@@ -19,17 +19,41 @@ if TYPE_CHECKING:
     from hackathon.runs.status import RunStatus
 
 
-@named("try", help=message("help.try_help"))
+@named(
+    "try",
+    help=_(
+        "Run the program for about a minute, on 1 and 2 processes, and say what was understood: ranks, metrics "
+        "with the lines they came from, time of a step, batch, memory, and files that it wrote. Ends with "
+        "`ready`, or with what to correct (exit code 1). Takes the cluster's debug queue where its profile "
+        "marks one. Nothing of it counts as a result. After Ctrl-C the same command continues.\n"
+        "\n"
+        "  hackathon try\n"
+        "  hackathon try --processes 1,4 --seconds 120\n"
+        "  hackathon try --json"
+    ),
+)
 @click.argument("target", required=False, metavar="[RECIPE|FOLDER]")
 @job_options
-@click.option("--seconds", type=click.IntRange(10, 3600), default=60, show_default=True, metavar="N",
-              help=message("rehearsal.option_seconds"))  # fmt: skip
-@click.option("--steps", type=click.IntRange(1, 1_000_000), default=20, show_default=True, metavar="N",
-              help=message("rehearsal.option_steps"))  # fmt: skip
-@click.option("-y", "--yes", is_flag=True, help=message("rehearsal.option_yes"))
+@click.option(
+    "--seconds",
+    type=click.IntRange(10, 3600),
+    default=60,
+    show_default=True,
+    metavar="N",
+    help=_("End each run this many seconds after its ranks began."),
+)
+@click.option(
+    "--steps",
+    type=click.IntRange(1, 1_000_000),
+    default=20,
+    show_default=True,
+    metavar="N",
+    help=_("End a run earlier, after this many values of a metric and once the throughput has been told."),
+)
+@click.option("-y", "--yes", is_flag=True, help=_("Submit without asking."))
 @option_force
 @option_trust
-@click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
+@click.option("--json", "as_json", is_flag=True, help=_("Print JSON."))
 @several_processes
 def command(
     target: str | None,
@@ -104,16 +128,33 @@ def _run(planned: "Plan", limits: "RehearsalLimits", yes: bool) -> "tuple[list[R
     source = program_of(planned)
     by_processes = unfinished(planned, source)
     for run in by_processes.values():
-        click.echo(message("rehearsal.goes_on", run=run.id), err=True)
+        click.echo(_("continuing with run {run} of an interrupted `hackathon try`", run=run.id), err=True)
     jobs = tuple(job for job in planned.jobs if job.request.processes not in by_processes)
     if jobs:
         remaining = replace(planned, jobs=jobs)
-        confirm(remaining, yes, message("rehearsal.confirm", count=len(remaining.jobs)))
+        confirm(
+            remaining,
+            yes,
+            ngettext(
+                "Submit {count} short job?",
+                "Submit {count} short jobs?",
+                len(remaining.jobs),
+                count=len(remaining.jobs),
+            ),
+        )
         outcomes = start(remaining, tags=(REHEARSAL_TAG,), source=source)
         show_outcomes(outcomes, len(jobs))
         by_processes |= {outcome.run.known().processes: outcome.run for outcome in outcomes}
     runs = [by_processes[count] for count in sorted(by_processes)]
-    click.echo(message("rehearsal.waiting", seconds=limits.seconds, steps=limits.steps), err=True)
+    click.echo(
+        _(
+            "each run ends after {seconds} s, or once it has told {steps} values of a metric and its "
+            "throughput; Ctrl-C stops waiting, the same command continues",
+            seconds=limits.seconds,
+            steps=limits.steps,
+        ),
+        err=True,
+    )
     states = wait(runs, lambda states, watched: _ended(states, watched, limits))
     return runs, states
 

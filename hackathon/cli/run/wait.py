@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hackathon.cli.show import printable
-from hackathon.text.messages import message
+from hackathon.text.messages import _
 from hackathon.text.units import format_age
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def wait(runs: Sequence["RunDirectory"], tick: Tick | None = None) -> list["RunS
             for problem in {state.problem for state in states if state.problem} - problems:
                 problems.add(problem)
                 _clear(live)
-                click.echo(f"{message('cli.warning')}: {problem}", err=True)
+                click.echo(f"{_('warning')}: {problem}", err=True)
             for state in states:
                 word = state.state
                 if words.get(state.run_id) != word:
@@ -68,7 +68,7 @@ def wait(runs: Sequence["RunDirectory"], tick: Tick | None = None) -> list["RunS
             time.sleep(PAUSE)
     except KeyboardInterrupt:
         _clear(live)
-        click.echo(message("cli.wait_interrupted"), err=True)
+        click.echo(_("stopped waiting; the jobs continue (`hackathon status`, `hackathon cancel`)"), err=True)
         raise
 
 
@@ -91,7 +91,7 @@ def state_line(state: "RunStatus") -> str:
     """Return a run's state in one line: id, job, state, reason."""
     parts = [state.run_id, state.state]
     if state.job_id:
-        parts.append(message("cli.job_is", job=state.job_id))
+        parts.append(_("job {job}", job=state.job_id))
     if state.beside_state:
         parts.append(printable(state.beside_state))
     return "  ".join(parts)

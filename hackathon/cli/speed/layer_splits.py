@@ -8,7 +8,7 @@ import click
 
 from hackathon.cli.json_output import echo_json
 from hackathon.cli.speed.measuring import measured
-from hackathon.text.messages import message
+from hackathon.text.messages import N_, _
 
 if TYPE_CHECKING:
     from hackathon.config.fields import Scalar
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from hackathon.tuning.verdict import OptionRow
 
 _VERDICT_TEXTS = {
-    "faster": "speedup.verdict_faster",
-    "slower": "speedup.verdict_slower",
-    "none": "speedup.verdict_none",
-    "few": "speedup.verdict_few",
-    "failed": "speedup.verdict_failed",
+    "faster": N_("faster"),
+    "slower": N_("slower"),
+    "none": N_("within the noise"),
+    "few": N_("not known: too few rounds"),
+    "failed": N_("failed"),
 }
 
 
@@ -39,17 +39,30 @@ def measure_layers(
     from hackathon.tuning.slots import read_slots
     from hackathon.tuning.verdict import compare
 
-    run = measured(kernel_measurement(program, seconds), again, yes, 1, question="microbatch.confirm")
+    run = measured(
+        kernel_measurement(program, seconds),
+        again,
+        yes,
+        1,
+        question=N_("Submit a job that starts the program about {starts} times (at most {minutes} min)?"),
+    )
     layers = read_layers(run)
     if not layers:
-        raise RequestError("microbatch.no_layers", run=run.id[-8:])
+        raise RequestError(
+            "microbatch.no_layers",
+            "run {run} measured no convolution",
+            hint="The program needs the lines of `hackathon microbatch --copy`, and convolutions.",
+            run=run.id[-8:],
+        )
     plan = plan_layers(layers, math.inf if workspace is None else workspace, shared)
     if plan is None:
-        raise RequestError("microbatch.no_room")
+        raise RequestError(
+            "microbatch.no_room", "a convolution needs more workspace than that even in the smallest parts"
+        )
     row, second = None, None
     if plan.splits:
         rounds = pairs_needed(1)
-        question = "microbatch.confirm"
+        question = N_("Submit a job that starts the program about {starts} times (at most {minutes} min)?")
         second = measured(program.comparison([plan.option], rounds, seconds), again, True, 2 * rounds, run.id, question)
         row = compare(read_slots(second), [plan.option], 1).rows[0]
     answer = {
@@ -76,29 +89,37 @@ def _show(plan: "LayerPlan", row: "OptionRow | None") -> None:
         rows.append([printable(layer.name), f"{1000 * seconds:.2f} ms", sizes, gain])
     echo_table(
         [
-            message("microbatch.head_layer"),
-            message("microbatch.head_time"),
-            message("microbatch.head_sizes"),
-            message("microbatch.head_gain"),
+            _("layer"),
+            _("time"),
+            _("parts"),
+            _("kernels"),
         ],
         rows,
     )
     click.echo()
     if row is None:
-        click.echo(message("microbatch.no_split_pays"))
+        click.echo(_("no split of a convolution pays here"))
         return
     ratio = row.ratio
     if ratio is None or math.isinf(ratio.high):
-        click.echo(message("microbatch.layers_unknown"))
+        click.echo(_("no speed was recorded with these splits, so they cannot be compared"))
         return
     click.echo(
-        message(
-            "microbatch.compared", ratio=f"{ratio.middle:.3f}", low=f"{ratio.low:.3f}", high=f"{ratio.high:.3f}",
-            verdict=message(_VERDICT_TEXTS[row.verdict]),
+        _(
+            "the program with these splits: {ratio}× ({low} to {high}), {verdict}",
+            ratio=f"{ratio.middle:.3f}",
+            low=f"{ratio.low:.3f}",
+            high=f"{ratio.high:.3f}",
+            verdict=_(_VERDICT_TEXTS[row.verdict]),
         )
-    )  # fmt: skip
+    )
     if row.wins:
         for name, value in row.settings.items():
-            click.echo(message("microbatch.use", setting=printable(f"{name.removeprefix('env.')}={value}")))
+            click.echo(
+                _(
+                    "set it under `variables:` in project.yaml (--apply writes it): {setting}",
+                    setting=printable(f"{name.removeprefix('env.')}={value}"),
+                )
+            )
     else:
-        click.echo(message("microbatch.no_split_pays"))
+        click.echo(_("no split of a convolution pays here"))

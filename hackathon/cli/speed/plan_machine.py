@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hackathon.text.messages import message
+from hackathon.text.messages import _
 
 if TYPE_CHECKING:
     from hackathon.parallel.plan.devices import Devices
@@ -30,7 +30,7 @@ def devices_asked(cluster: str | None, file: Path | None, gpus: int | None, memo
     if memory is not None:
         overrides["memory"] = memory
     values = _known(cluster, overrides, gpus)
-    return devices_of(values, message("plan.cluster_label", cluster=cluster))
+    return devices_of(values, _("cluster {cluster}", cluster=cluster))
 
 
 def _known(name: str, overrides: dict[str, Any], gpus: int | None) -> dict[str, Any]:
@@ -50,8 +50,15 @@ def _known(name: str, overrides: dict[str, Any], gpus: int | None) -> dict[str, 
     needed = [name for name in ("count", "memory", "bandwidth") if name in lacking]
     if needed:
         remedies = "; ".join(f"{name}: {lacking[name]}" for name in needed)
-        raise RequestError("plan.cluster_not_known", cluster=cluster.name, names=", ".join(needed), ways=remedies)
-    _show(cluster.name, values, {**hardware.origins, **dict.fromkeys(overrides, message("plan.origin_file"))}, lacking)
+        raise RequestError(
+            "plan.cluster_not_known",
+            "Not known of cluster {cluster}: {names}",
+            hint="{ways}. Or give the values in a file with --devices.",
+            cluster=cluster.name,
+            names=", ".join(needed),
+            ways=remedies,
+        )
+    _show(cluster.name, values, {**hardware.origins, **dict.fromkeys(overrides, _("--devices"))}, lacking)
     return values
 
 
@@ -65,12 +72,12 @@ def _show(cluster: str, values: dict[str, Any], origins: dict[str, str], lacking
             return format_size(int(value)) + ("/s" if name in RATES else "")
         return printable(f"{value:.3g} s" if name == "latency" and isinstance(value, float) else str(value))
 
-    click.echo(message("plan.cluster_devices", cluster=cluster), err=True)
+    click.echo(_("Devices of cluster {cluster}:", cluster=cluster), err=True)
     for name, value in values.items():
         origin = printable(origins.get(name, "--gpus"))
         click.echo(f"  {printable(name)}: {shown(name, value)}  ({origin})", err=True)
     for name, way in lacking.items():
-        click.echo("  " + message("plan.cluster_lacks", name=name, way=way), err=True)
+        click.echo("  " + _("{name}: not known; {way}", name=name, way=way), err=True)
 
 
 def apply_plan(result: "PlanResult", text: str, cluster: str | None, yes: bool) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hackathon.text.messages import message
+from hackathon.text.messages import N_, _
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -17,11 +17,20 @@ if TYPE_CHECKING:
     from hackathon.parallel.plan.request import PlanRequest, PlanResult
 
 _UNCHECKED_TEXTS = {
-    "memory": "capture.unchecked_memory",
-    "time": "capture.unchecked_time",
-    "meta": "capture.unchecked_meta",
-    "failed": "capture.unchecked_failed",
-    "off": "capture.unchecked_off",
+    "memory": N_(
+        "Warning: the self-check was not run. It needs {needed} GB, and {free} GB are free. Run it with a smaller "
+        "configuration of the model."
+    ),
+    "time": N_(
+        "Warning: the self-check was not run: it would take {seconds} s, more than {longest} s. Run it with a "
+        "smaller configuration of the model."
+    ),
+    "meta": N_(
+        "Warning: the self-check was not run: the model is on the meta device, without numbers. Run it with a "
+        "smaller configuration that has some."
+    ),
+    "failed": N_("Warning: the self-check was not run: the model itself failed with the example: {words}"),
+    "off": N_("Warning: the self-check was not run: it is turned off."),
 }
 
 ASSUMED_BANDWIDTH = 10_000_000_000
@@ -70,15 +79,25 @@ def what_to_plan(
 
     if model is None:
         if (unused := options.given()) is not None:
-            raise RequestError("capture.only_with_model", name=unused)
+            raise RequestError(
+                "capture.only_with_model", "{name} needs a model: hackathon plan model.py:build", name=unused
+            )
     elif graph is not None:
-        raise RequestError("capture.both", model=model)
+        raise RequestError("capture.both", "--graph and {model} cannot be used together", model=model)
     elif options.bandwidth and (devices or cluster):
-        raise RequestError("capture.bandwidth_twice")
+        raise RequestError(
+            "capture.bandwidth_twice",
+            "--bandwidth cannot be used with --devices or --cluster, which give the bandwidth",
+        )
     needed: dict[str, object] = {"--graph": graph, "--devices": devices or cluster, "--micro-batches": micro_batches}
     for name, value in needed.items():
         if value is None and model is None:
-            raise RequestError("plan.needs_option", name=name)
+            raise RequestError(
+                "plan.needs_option",
+                "{name} is missing",
+                hint="hackathon plan --graph graph.json --devices devices.json --micro-batches 8",
+                name=name,
+            )
     if devices or cluster:
         hardware = devices_asked(cluster, devices, gpus, memory)
     else:
@@ -101,7 +120,12 @@ def micro_batches_of(count: int | None, batch: int | None, devices: int) -> list
         return [PER_DEVICE[-1] * devices if count is None else count]
     if count is not None:
         if batch % count:
-            raise RequestError("capture.batch_not_divided", batch=batch, count=count)
+            raise RequestError(
+                "capture.batch_not_divided",
+                "A batch of {batch} samples cannot be divided into {count} equal micro-batches",
+                batch=batch,
+                count=count,
+            )
         return [count]
     divisors = [divisor for divisor in range(1, min(PER_DEVICE[-1] * devices, batch) + 1) if batch % divisor == 0]
     return sorted({max(divisor for divisor in divisors if divisor <= times * devices) for times in PER_DEVICE})
@@ -139,7 +163,13 @@ def best_of(requests: "Sequence[PlanRequest]") -> "PlanResult":
         f"{result.request.micro_batches}: " + ("–" if result.value is None else f"{step(result):.4g} s")
         for result in results
     )
-    click.echo(message("capture.tried", found=", ".join(summaries)), err=True)
+    click.echo(
+        _(
+            "Step by number of micro-batches: {found}. The best one is shown; --micro-batches fixes the number.",
+            found=", ".join(summaries),
+        ),
+        err=True,
+    )
     return results[chosen]
 
 
@@ -200,9 +230,20 @@ def _peaks(cluster: str | None, tflops: float | None, bandwidth: int | None) -> 
         return {"flops_per_s": rates, "bytes_per_s": bandwidth}
     if tflops is not None or bandwidth is not None:
         lacking = "--memory-bandwidth" if rates else "--peak-tflops"
-        raise RequestError("capture.half_peaks", name=lacking)
+        raise RequestError(
+            "capture.half_peaks",
+            "{name} is missing: times need both --peak-tflops and --memory-bandwidth",
+            name=lacking,
+        )
     if rates:
-        click.echo(message("capture.no_memory_bandwidth", cluster=cluster), err=True)
+        click.echo(
+            _(
+                "The profile of {cluster} has no memory_gb_s, so times are measured on this machine. "
+                "--memory-bandwidth adds it.",
+                cluster=cluster,
+            ),
+            err=True,
+        )
     return None
 
 
@@ -213,32 +254,65 @@ def _told(record: "Mapping[str, Any]", cached: bool, operators: int, micro_batch
 
     if record.get("level") == "modules":
         why = {name: printable(str(value)) for name, value in dict(record["why"]).items()}
-        yield message("capture.modules", **why)
-    kind = "capture.children" if record.get("level") == "modules" else "capture.operators"
-    yield message(kind, count=operators, micro_batches=micro_batches, samples=record.get("samples") or "?")
+        yield _(
+            "The model cannot be captured ({path}:{line}, module {module}: {words}). Cuts are only made "
+            "between its children, which run as they are. AutoParallel runs such a plan without offload only.",
+            **why,
+        )
+    kind = (
+        N_("Model: {count} modules; {micro_batches} micro-batches of {samples} samples")
+        if record.get("level") == "modules"
+        else N_("Model: {count} operators; {micro_batches} micro-batches of {samples} samples")
+    )
+    yield _(kind, count=operators, micro_batches=micro_batches, samples=record.get("samples") or "?")
     speeds = ", ".join(f"{peak['rate'] / 1e12:.4g} TFLOP/s {peak['name']}" for peak in _rates(record))
     memory = f"{format_size(float(record['bytes_per_s']))}/s"
     if record.get("device") is None:
-        yield message("capture.roofline", peaks=speeds, memory=memory)
+        yield _(
+            "Times are estimated from FLOP and bytes for {peaks}, {memory} of memory bandwidth. Nothing was "
+            "measured: real times are longer.",
+            peaks=speeds,
+            memory=memory,
+        )
     else:
         device = printable(str(record["device"]))
         counts = {"measured": record["measured"], "count": record["signatures"]}
-        yield message("capture.measured", device=device, peaks=speeds, memory=memory, **counts)
+        yield _(
+            "Times: {measured} of {count} kinds of operators measured on {device}, the others estimated from "
+            "FLOP and bytes ({peaks}, {memory} of memory bandwidth, measured here).",
+            device=device,
+            peaks=speeds,
+            memory=memory,
+            **counts,
+        )
         times = record.get("whole")
         if times:
             took, total = times["forward"] + times["backward"], times["forward_sum"] + times["backward_sum"]
-            yield message("capture.whole", seconds=f"{took:.4g}", sum=f"{total:.4g}")
+            yield _(
+                "The whole model took {seconds} s here, its operators one by one {sum} s; times are scaled to "
+                "the former.",
+                seconds=f"{took:.4g}",
+                sum=f"{total:.4g}",
+            )
     check = record.get("check")
     if check:
         why, values = check["why_not"], {name: printable(str(value)) for name, value in check["values"].items()}
-        identifier = _UNCHECKED_TEXTS[why] if why else "capture.checked"
-        yield message(identifier, count=check["gradients"], **values)
+        identifier = (
+            _UNCHECKED_TEXTS[why]
+            if why
+            else N_("Self-check: the loss and {count} gradients of the captured graph are those of the model.")
+        )
+        yield _(identifier, count=check["gradients"], **values)
     if record.get("checkpointed"):
-        yield message("capture.checkpoints", count=record["checkpointed"])
+        yield _(
+            "{count} {count:operator stands|operators stand} in torch.utils.checkpoint: the stages with them "
+            "recompute.",
+            count=record["checkpointed"],
+        )
     if record.get("unseen"):
-        yield message("capture.unseen", count=record["unseen"])
+        yield _("Operators whose work is not known: {count}. They count with no time.", count=record["unseen"])
     if cached:
-        yield message("capture.kept")
+        yield _("From the cache: nothing has changed. --again captures again.")
 
 
 def _rates(record: "Mapping[str, Any]") -> list[dict[str, Any]]:
@@ -252,7 +326,19 @@ def devices_without_file(gpus: int | None, memory: int | None, bandwidth: int | 
 
     for name, amount in {"--gpus": gpus, "--memory": memory}.items():
         if amount is None:
-            raise RequestError("capture.needs_devices", name=name)
+            raise RequestError(
+                "capture.needs_devices",
+                "{name} is missing",
+                hint="Give --gpus and --memory, or --devices FILE, or --cluster NAME.",
+                name=name,
+            )
     if bandwidth is None:
-        click.echo(message("capture.assumed_bandwidth", bandwidth=format_size(ASSUMED_BANDWIDTH)), err=True)
+        click.echo(
+            _(
+                "No bandwidth between devices is given: {bandwidth}/s is assumed. --bandwidth, --devices or "
+                "--cluster tell the real one.",
+                bandwidth=format_size(ASSUMED_BANDWIDTH),
+            ),
+            err=True,
+        )
     return {"count": gpus, "memory": memory, "bandwidth": bandwidth or ASSUMED_BANDWIDTH}

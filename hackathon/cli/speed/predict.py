@@ -8,7 +8,7 @@ import click
 
 from hackathon.cli.json_output import echo_json
 from hackathon.cli.options import Processes, Size, named
-from hackathon.text.messages import message
+from hackathon.text.messages import Message, _
 
 if TYPE_CHECKING:
     from hackathon.prediction.sources import SourceOptions
@@ -31,39 +31,115 @@ class Target(click.ParamType["RecordedCheck"]):
         except ValueError:
             bound = math.nan
         if not sign or not metric or not math.isfinite(bound):
-            self.fail(message("predict.bad_target", value=value), param, ctx)
+            self.fail(_("{value} is not a METRIC:VALUE such as accuracy:0.95 or loss:<0.2", value=value), param, ctx)
         return RecordedCheck(metric, at_most=bound) if text.startswith("<") else RecordedCheck(metric, at_least=bound)
 
 
-@named("predict", help=message("help.predict_help"))
+@named(
+    "predict",
+    help=_(
+        "Predict value, interval and efficiency at process counts that were not measured. SOURCE is a study of "
+        "this project (default: the newest), a CSV table with the columns processes,value and optionally "
+        "nodes,repeat,mode,unit,series, or - for a table on standard input. Rows that contradict the others "
+        "are reported. The last line names the run that would narrow the interval most. With --async, predict "
+        "a parameter server's epoch sweep time, mini-batch and staleness from a run of one worker of the "
+        "recipe async-sgd.\n"
+        "\n"
+        "  hackathon predict --processes 16,32\n"
+        "  hackathon predict table.csv --processes 64 --processes-per-node 4\n"
+        "  hackathon predict table.csv --processes 64 --history former.csv --json\n"
+        "  hackathon predict --async --workers 8,16,64 --target-batch 256"
+    ),
+)
 @click.argument("source", required=False, metavar="[STUDY|RUN|TABLE.csv|-]")
-@click.option("--processes", "sizes", metavar="N,N,…", type=Processes(), help=message("help.option_predict_processes"))
-@click.option("--async", "asynchronous", is_flag=True, help=message("help.option_predict_async"))
-@click.option("--workers", metavar="N,N,…", type=Processes(), help=message("help.option_predict_workers"))
-@click.option("--target-batch", metavar="N", type=click.FloatRange(min=0, min_open=True),
-              help=message("help.option_predict_target_batch"))  # fmt: skip
-@click.option("--series", "series", metavar="NAME", help=message("help.option_predict_series"))
-@click.option("--history", metavar="TABLE.csv", type=click.Path(path_type=Path, allow_dash=True),
-              help=message("help.option_predict_history"))  # fmt: skip
-@click.option("--processes-per-node", metavar="N", type=click.IntRange(min=1),
-              help=message("help.option_predict_per_node"))  # fmt: skip
-@click.option("--cluster", metavar="NAME", help=message("help.option_predict_cluster"))
-@click.option("--gradient-bytes", type=Size(), help=message("help.option_predict_gradient_bytes"))
-@click.option("--batch-size", metavar="N", type=click.FloatRange(min=0, min_open=True),
-              help=message("help.option_predict_batch_size"))  # fmt: skip
-@click.option("--epochs", metavar="N", type=click.FloatRange(min=0, min_open=True),
-              help=message("help.option_predict_epochs"))  # fmt: skip
-@click.option("--samples", metavar="N", type=click.FloatRange(min=0, min_open=True),
-              help=message("help.option_predict_samples"))  # fmt: skip
-@click.option("--critical-batch", metavar="N", type=click.FloatRange(min=0, min_open=True),
-              help=message("help.option_predict_critical_batch"))  # fmt: skip
-@click.option("--target", metavar="METRIC:VALUE", type=Target(), help=message("help.option_predict_target"))
-@click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
+@click.option(
+    "--processes", "sizes", metavar="N,N,…", type=Processes(), help=_("Process counts to predict, separated by commas.")
+)
+@click.option(
+    "--async",
+    "asynchronous",
+    is_flag=True,
+    help=_("Predict asynchronous SGD: epoch sweep time, mini-batch and staleness, from a run of one worker."),
+)
+@click.option(
+    "--workers",
+    metavar="N,N,…",
+    type=Processes(),
+    help=_("With --async: numbers of workers to predict, separated by commas."),
+)
+@click.option(
+    "--target-batch",
+    metavar="N",
+    type=click.FloatRange(min=0, min_open=True),
+    help=_(
+        "With --async: samples of an update; tells the fastest number of workers whose batch lies within 25 % of it."
+    ),
+)
+@click.option("--series", "series", metavar="NAME", help=_("Only this series of the table."))
+@click.option(
+    "--history",
+    metavar="TABLE.csv",
+    type=click.Path(path_type=Path, allow_dash=True),
+    help=_("Table of other studies to learn from: the same columns, and cluster,model,framework."),
+)
+@click.option(
+    "--processes-per-node",
+    metavar="N",
+    type=click.IntRange(min=1),
+    help=_("Processes of a full node, where the table has no column nodes."),
+)
+@click.option(
+    "--cluster", metavar="NAME", help=_("Use the measured network (clusters measure) and the prices of this cluster.")
+)
+@click.option(
+    "--gradient-bytes",
+    type=Size(),
+    help=_("Bytes of all gradients, which each step reduces, e.g. 102MB (default: from the runs' records)."),
+)
+@click.option(
+    "--batch-size",
+    metavar="N",
+    type=click.FloatRange(min=0, min_open=True),
+    help=_(
+        "Samples of a step: per process in weak scaling, of all processes in strong scaling (default: from the "
+        "runs' records)."
+    ),
+)
+@click.option(
+    "--epochs",
+    metavar="N",
+    type=click.FloatRange(min=0, min_open=True),
+    help=_("Also predict the time of a training of so many epochs."),
+)
+@click.option("--samples", metavar="N", type=click.FloatRange(min=0, min_open=True), help=_("Samples of an epoch."))
+@click.option(
+    "--critical-batch",
+    metavar="N",
+    type=click.FloatRange(min=0, min_open=True),
+    help=_(
+        "Critical batch size: samples needed = E × (1 + batch ÷ critical batch), and --epochs holds at the "
+        "smallest size (default: from runs at three batches)."
+    ),
+)
+@click.option(
+    "--target",
+    metavar="METRIC:VALUE",
+    type=Target(),
+    help=_("What the training has to reach, e.g. accuracy:0.95 or loss:<0.2 (default: the check of the recipe)."),
+)
+@click.option("--json", "as_json", is_flag=True, help=_("Print JSON."))
 def command(
-    source: str | None, sizes: list[int] | None, asynchronous: bool, workers: list[int] | None,
-    target_batch: float | None, series: str | None, history: Path | None, processes_per_node: int | None,
-    as_json: bool, **values: Any,
-) -> None:  # fmt: skip
+    source: str | None,
+    sizes: list[int] | None,
+    asynchronous: bool,
+    workers: list[int] | None,
+    target_batch: float | None,
+    series: str | None,
+    history: Path | None,
+    processes_per_node: int | None,
+    as_json: bool,
+    **values: Any,
+) -> None:
     from dataclasses import replace
 
     from hackathon.cli.options import runs_folder
@@ -75,16 +151,30 @@ def command(
 
     if asynchronous:
         beside = {"processes": sizes, "series": series, "history": history, "processes-per-node": processes_per_node}
-        _refuse("asynchronous.not_with_async", {**beside, **values})
+        _refuse(
+            Message(
+                "asynchronous.not_with_async",
+                "{option} cannot be used with --async",
+                hint="--async takes a run of one worker, --workers, --target-batch and --json.",
+            ),
+            {**beside, **values},
+        )
         _asynchronous(source, workers, target_batch, as_json=as_json)
         return
-    _refuse("asynchronous.needs_async", {"workers": workers, "target-batch": target_batch})
+    _refuse(
+        Message(
+            "asynchronous.needs_async",
+            "{option} needs --async",
+            hint="--workers and --target-batch are about asynchronous SGD; other trainings take --processes.",
+        ),
+        {"workers": workers, "target-batch": target_batch},
+    )
     if sizes is None:
         context = click.get_current_context()
         (option,) = (parameter for parameter in context.command.params if parameter.name == "sizes")
         raise click.MissingParameter(ctx=context, param=option)
     if source == "-" and str(history) == "-":
-        raise RequestError("predict.one_stdin")
+        raise RequestError("predict.one_stdin", "- can be the table or the history, not both")
     settings = _asked(processes_per_node, values)
     project = runs_folder().parent.absolute()
     if source is not None and (source == "-" or Path(source).is_file() or source.endswith(".csv")):
@@ -95,7 +185,7 @@ def command(
         names = ", ".join(entry.name or "–" for entry, _ in pairs)
         pairs = [pair for pair in pairs if pair[0].name == series]
         if not pairs:
-            raise RequestError("predict.no_series", name=series, known=names)
+            raise RequestError("predict.no_series", "no series {name}; known: {known}", name=series, known=names)
     if history is not None:
         former = read_table(history).series
         pairs = [(entry, replace(context, others=(*context.others, *former))) for entry, context in pairs]
@@ -131,9 +221,19 @@ def _asynchronous(source: str | None, workers: list[int] | None, target: float |
     from hackathon.text.errors import RequestError
 
     if workers is None:
-        raise RequestError("asynchronous.needs_workers")
+        raise RequestError(
+            "asynchronous.needs_workers",
+            "--async needs --workers",
+            hint="For example: hackathon predict --async --workers 8,16,64 --target-batch 256",
+        )
     if max(workers) > MOST_WORKERS:
-        raise RequestError("asynchronous.too_many", workers=max(workers), limit=MOST_WORKERS)
+        raise RequestError(
+            "asynchronous.too_many",
+            "{workers} workers cannot be simulated, at most {limit}",
+            hint="Ask for fewer workers.",
+            workers=max(workers),
+            limit=MOST_WORKERS,
+        )
     prediction = predict(one_worker(runs_folder().parent.absolute(), source), workers, target)
     if as_json:
         echo_json(prediction.json)

@@ -9,7 +9,7 @@ import click
 from hackathon.cli.options import job_options, named, option_force, option_trust, typed
 from hackathon.jobs.options import Options
 from hackathon.text.errors import HackathonError, RequestError
-from hackathon.text.messages import message
+from hackathon.text.messages import N_, Message, _, ngettext
 
 if TYPE_CHECKING:
     from hackathon.jobs.places import Foreign
@@ -23,20 +23,46 @@ if TYPE_CHECKING:
     from hackathon.runs.status import RunStatus
 
 _NONE_TEXTS = {
-    "steps": "profile.none_steps",
-    "failed": "profile.none_failed",
-    "follower": "profile.none_follower",
-    "optimizer": "profile.none_optimizer",
-    "framework": "profile.none_framework",
-    "tensorflow": "profile.none_tensorflow",
-    "chainer": "profile.none_chainer",
-    "jax": "profile.none_jax",
-    "mxnet": "profile.none_mxnet",
+    "steps": Message(
+        "profile.none_steps",
+        "run {run} ended after {steps} {steps:step|steps}; recording takes {needed}",
+        hint="Train longer, or record fewer steps: --skip 2 --steps 3",
+    ),
+    "failed": Message(
+        "profile.none_failed",
+        "run {run} could not be recorded: {text}",
+        hint="The recorder needs torch 2.0, TensorFlow 2 or Chainer 7, and that no other profiler runs in the program.",
+    ),
+    "follower": Message(
+        "profile.none_follower",
+        "run {run} has no trace: only the first worker of MultiWorkerMirroredStrategy is recorded, and it wrote none",
+        hint="See why the run ended: hackathon diagnose {run!q}",
+    ),
+    "optimizer": Message(
+        "profile.none_optimizer", "run {run} made no step of a torch optimizer, so no trace was written"
+    ),
+    "framework": Message(
+        "profile.none_framework", "run {run} did not import torch, TensorFlow or Chainer, so no trace was written"
+    ),
+    "tensorflow": Message(
+        "profile.none_tensorflow",
+        "run {run} made no step of a TensorFlow program that applies gradients, so no trace was written",
+        hint="Programs that use sessions of TensorFlow 1, or change variables without an optimizer, are not seen. "
+        "`tf.profiler.experimental.start(DIR)` and `stop()` record them for TensorBoard.",
+    ),
+    "chainer": Message(
+        "profile.none_chainer",
+        "run {run} made no step of a Chainer optimizer, so no trace was written",
+        hint="Optimizers that are not made from `chainer.optimizer.GradientMethod` are not seen; "
+        "`chainer.function_hooks.TimerHook` times functions without steps.",
+    ),
+    "jax": Message("profile.none_jax", "run {run} is a JAX program: torch.profiler cannot record it"),
+    "mxnet": Message("profile.none_mxnet", "run {run} is an MXNet program: torch.profiler cannot record it"),
 }
 
 _OFFER_TEXTS = {
-    "jax": "profile.offer_jax",
-    "mxnet": "profile.offer_mxnet",
+    "jax": N_("JAX has its own: `jax.profiler.trace(DIR)`, shown by Perfetto."),
+    "mxnet": N_("MXNet has its own: `mxnet.profiler.set_config(…)` and `set_state('run')`."),
 }
 
 FILE = click.Path(dir_okay=False, path_type=Path)
@@ -44,24 +70,55 @@ RECORDING = ("skip", "steps", "memory", "seconds")
 """Options that control the recording."""
 
 
-@named("profile", help=message("help.profile_help"))
+@named(
+    "profile",
+    help=_(
+        "Run a program (PyTorch, TensorFlow, Chainer) for a short time, without a change in it, and show where "
+        "the time of a step goes on each rank: data, host, compute, communication, waiting. Also shows the "
+        "operators and kernels that take the most time, gaps, memory, and what the recording itself cost. A "
+        "run that has traces is shown again; another run is run once more and recorded. Nothing of it counts "
+        "as a result. After Ctrl-C the same command continues.\n"
+        "\n"
+        "  hackathon profile --processes 2\n"
+        "  hackathon profile torch-ddp --processes 4 --html profile.html\n"
+        "  hackathon profile k3m9x2qa --trace merged.json.gz\n"
+        "  hackathon profile --command 'python train.py --batch-size 256'\n"
+        "  hackathon profile --from traces/rank-*.json.gz"
+    ),
+)
 @click.argument("targets", nargs=-1, metavar="[RUN|RECIPE|FOLDER]")
-@click.option("--command", "words", metavar="TEXT", help=message("profile.option_command"))
-@click.option("--from", "files", multiple=True, metavar="FILE", help=message("profile.option_from"))
+@click.option("--command", "words", metavar="TEXT", help=_("Profile this command instead of the project's."))
+@click.option(
+    "--from",
+    "files",
+    multiple=True,
+    metavar="FILE",
+    help=_("Read trace files of torch.profiler (.json, .json.gz) instead of running anything; one file for each rank."),
+)
 @job_options
 @click.option("--skip", type=click.IntRange(0, 1_000_000), default=5, show_default=True, metavar="N",
-              help=message("profile.option_skip"))  # fmt: skip
+              help=_("Steps to pass over before anything is measured."))  # fmt: skip
 @click.option("--steps", type=click.IntRange(1, 1000), default=10, show_default=True, metavar="N",
-              help=message("profile.option_steps"))  # fmt: skip
-@click.option("--memory", is_flag=True, help=message("profile.option_memory"))
+              help=_("Steps to record."))  # fmt: skip
+@click.option("--memory", is_flag=True, help=_("Also record the memory of tensors (more overhead)."))
 @click.option("--seconds", type=click.IntRange(10, 36_000), default=300, show_default=True, metavar="N",
-              help=message("profile.option_seconds"))  # fmt: skip
-@click.option("--html", type=FILE, metavar="FILE", help=message("profile.option_html"))
-@click.option("--trace", type=FILE, metavar="FILE", help=message("profile.option_trace"))
-@click.option("-y", "--yes", is_flag=True, help=message("rehearsal.option_yes"))
+              help=_("End the run after this many seconds even if nothing was recorded."))  # fmt: skip
+@click.option(
+    "--html",
+    type=FILE,
+    metavar="FILE",
+    help=_("Write a report page; the page in the other language is written beside it."),
+)
+@click.option(
+    "--trace",
+    type=FILE,
+    metavar="FILE",
+    help=_("Write the traces of all ranks as one file for ui.perfetto.dev (packed if the name ends with .gz)."),
+)
+@click.option("-y", "--yes", is_flag=True, help=_("Submit without asking."))
 @option_force
 @option_trust
-@click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
+@click.option("--json", "as_json", is_flag=True, help=_("Print JSON."))
 def command(
     targets: tuple[str, ...],
     words: str | None,
@@ -86,14 +143,25 @@ def command(
     run: RunDirectory | None = None
     if files:
         if words is not None:
-            raise RequestError("profile.from_and_command")
+            raise RequestError(
+                "profile.from_and_command", "--from reads traces and runs nothing: it cannot be combined with --command"
+            )
         if conflicts := [*_of_job(options), *typed(RECORDING)]:
-            raise RequestError("profile.options_with_from", names=", ".join(conflicts))
+            raise RequestError(
+                "profile.options_with_from",
+                "--from records nothing: it cannot be combined with {names}",
+                names=", ".join(conflicts),
+            )
         # the shell expands `--from traces/*.json` to several words
         profile = read_profile([*files, *targets])
     else:
         if len(targets) > 1:
-            raise RequestError("profile.one_target", targets=" ".join(targets))
+            raise RequestError(
+                "profile.one_target",
+                "more than one target: {targets}",
+                hint="To read trace files, write --from before them.",
+                targets=" ".join(targets),
+            )
         limits = RecordingLimits(skip, steps, memory, seconds)
         run = _run(targets[0] if targets else None, words, options, limits, yes, force, foreign)
         profile = _profile_of_run(run)
@@ -106,7 +174,7 @@ def command(
         write_pages(profile, html, run)
     if trace is not None:
         count = write_merged(profile, trace)
-        click.echo(message("profile.merged", file=trace, count=count), err=True)
+        click.echo(_("{file}: {count} events; open it in https://ui.perfetto.dev", file=trace, count=count), err=True)
 
 
 def _run(
@@ -131,7 +199,13 @@ def _run(
     if earlier is not None:
         recorded = bool(trace_files(earlier))
         if conflicts := [*_of_job(options), *(typed(RECORDING) if recorded else ())]:
-            raise RequestError("profile.options_with_run", names=", ".join(conflicts), run=earlier.id[-8:])
+            raise RequestError(
+                "profile.options_with_run",
+                "{names} cannot be combined with run {run}: it is shown, or recorded again, as it was",
+                hint="To record a job with other options, name its recipe or its project's folder instead of a run.",
+                names=", ".join(conflicts),
+                run=earlier.id[-8:],
+            )
         if recorded:
             return earlier
         planned, source = _again(earlier, limits, foreign)
@@ -186,7 +260,11 @@ def _with_command(sources: "Sources", words: str) -> "Sources":
     Raises RequestError, because a recipe has none.
     """
     if sources.project is None:
-        raise RequestError("profile.command_of_recipe")
+        raise RequestError(
+            "profile.command_of_recipe",
+            "--command replaces the command of a project, and the target is a recipe",
+            hint="Create a project for your program with `hackathon init`.",
+        )
     project = replace(sources.project, command=words, recipe=None)
     return replace(sources, project=project, recipe=None, folder=sources.runs.parent)
 
@@ -198,7 +276,13 @@ def _plan(sources: "Sources", limits: "RecordingLimits") -> "Plan":
 
     framework = unseen(sources)
     if framework:
-        raise RequestError("profile.not_torch", framework=framework, offer=message(_OFFER_TEXTS[framework]))
+        raise RequestError(
+            "profile.not_torch",
+            "{framework} programs are not recorded: only those of torch, TensorFlow and Chainer are",
+            hint="{offer}",
+            framework=framework,
+            offer=_(_OFFER_TEXTS[framework]),
+        )
     request = resolve(sources)
     queue = sources.cluster.queues.get(request.queue or "")
     return plan(sources, [recorded(request, limits, queue.longest(request.nodes) if queue is not None else None)])
@@ -218,7 +302,13 @@ def _again(run: "RunDirectory", limits: "RecordingLimits", foreign: "Foreign") -
     target = None if (project / "project.yaml").is_file() else request.recipe
     sources = find_sources(target, Options(cluster=request.cluster), project, foreign=foreign)
     if framework := unseen(sources):
-        raise RequestError("profile.not_torch", framework=framework, offer=message(_OFFER_TEXTS[framework]))
+        raise RequestError(
+            "profile.not_torch",
+            "{framework} programs are not recorded: only those of torch, TensorFlow and Chainer are",
+            hint="{offer}",
+            framework=framework,
+            offer=_(_OFFER_TEXTS[framework]),
+        )
     queue = sources.cluster.queues.get(request.queue or "")
     again = recorded(request, limits, queue.longest(request.nodes) if queue is not None else None)
     return plan(sources, [again]), source_of(run, sources.runs)
@@ -240,13 +330,27 @@ def _recorded(
     unfinished = list(unfinished_profile(planned, source).values())
     if unfinished:
         run = unfinished[0]
-        click.echo(message("profile.goes_on", run=run.id), err=True)
+        click.echo(_("continuing with run {run} of an interrupted `hackathon profile`", run=run.id), err=True)
     else:
-        confirm(planned, yes, message("rehearsal.confirm", count=len(planned.jobs)))
+        confirm(
+            planned,
+            yes,
+            ngettext(
+                "Submit {count} short job?", "Submit {count} short jobs?", len(planned.jobs), count=len(planned.jobs)
+            ),
+        )
         outcomes = start(planned, tags=TAGS, source=source, files=recorder_files(), parent=parent)
         show_outcomes(outcomes, 1)
         run = outcomes[0].run
-    click.echo(message("profile.recording", steps=limits.steps), err=True)
+    click.echo(
+        ngettext(
+            "the run ends once {steps} step is recorded; Ctrl-C stops waiting, the same command continues",
+            "the run ends once {steps} steps are recorded; Ctrl-C stops waiting, the same command continues",
+            limits.steps,
+            steps=limits.steps,
+        ),
+        err=True,
+    )
     wait([run], lambda states, watched: _ended(states, watched, limits))
     note_told([run])
     return run
@@ -277,7 +381,14 @@ def _keep(run: "RunDirectory", profile: "Profile") -> None:
         if run.path.stat().st_uid == os.geteuid():
             run.write_client(FACT, stored(profile))
     except OSError as error:
-        click.echo(message("profile.not_kept", run=run.id[-8:], what=error.strerror or error), err=True)
+        click.echo(
+            _(
+                "the profile could not be kept with run {run}, so pages do not show it: {what}",
+                run=run.id[-8:],
+                what=error.strerror or error,
+            ),
+            err=True,
+        )
 
 
 def _declared_peaks(run: "RunDirectory") -> "Peaks | None":
@@ -309,4 +420,11 @@ def _profile_of_run(run: "RunDirectory") -> "Profile":
     for why in sorted(missing(run), key=lambda entry: entry.reason == "follower"):
         text = printable(why.text)
         raise HackathonError(_NONE_TEXTS[why.reason], run=run.id[-8:], steps=why.steps, needed=why.needed, text=text)
-    raise HackathonError("profile.none", run=run.id[-8:])
+    raise HackathonError(
+        "profile.none",
+        "run {run} has no trace",
+        hint="The recorder waits for `torch.optim`, TensorFlow or Chainer. Programs started with `python -E`, `-I` "
+        "or `-S`, or in a container without the run's folder, do not load it. See why the run ended: hackathon "
+        "diagnose {run!q}",
+        run=run.id[-8:],
+    )

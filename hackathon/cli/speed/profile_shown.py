@@ -7,26 +7,26 @@ from typing import TYPE_CHECKING
 import click
 
 from hackathon.cli.json_output import echo_json
-from hackathon.text.messages import LANGUAGES, message
+from hackathon.text.messages import LANGUAGES, N_, NP_, _
 
 if TYPE_CHECKING:
     from hackathon.profiling.traces.report import Profile
     from hackathon.runs.directory import RunDirectory
 
 _MEMORY_TEXTS = {
-    "device": "profile.memory_device",
-    "tensors": "profile.memory_tensors",
-    "process": "profile.memory_process",
-    "peak": "profile.memory_peak",
+    "device": N_("memory: at most {size} on a GPU"),
+    "tensors": N_("memory: tensors of at most {size} on the host"),
+    "process": N_("memory: at most {size} of main memory in a process"),
+    "peak": N_("Peak of the memory: {rate}B/s ({source})"),
 }
 
 _PART_TEXTS = {
-    "data": "profile.part_data",
-    "host": "profile.part_host",
-    "compute": "profile.part_compute",
-    "communication": "profile.part_communication",
-    "waiting": "profile.part_waiting",
-    "other": "profile.part_other",
+    "data": N_("data"),
+    "host": N_("host"),
+    "compute": N_("compute"),
+    "communication": N_("communication"),
+    "waiting": N_("waiting"),
+    "other": N_("other"),
 }
 
 NAME = 60
@@ -51,22 +51,22 @@ def show_profile(profile: "Profile", run: "RunDirectory | None") -> None:
         if activities:
             click.echo()
             head = [
-                message("profile.kernels" if kernels else "profile.operators"),
-                message("profile.calls"),
-                message("profile.milliseconds"),
+                _(N_("kernel") if kernels else N_("operator (CPU, own time)")),
+                _("calls a step"),
+                _("ms a step"),
             ]
-            head += [message("profile.tensor_cores")] if kernels else []
+            head += [_("Tensor Cores")] if kernels else []
             rows = [
                 [_short(activity.name), f"{activity.calls:.3g}", f"{1e3 * activity.seconds:.3f}"]
-                + ([message("profile.yes" if activity.tensor_cores else "profile.no")] if kernels else [])
+                + ([_(NP_("profile", "yes") if activity.tensor_cores else NP_("profile", "no"))] if kernels else [])
                 for activity in activities
             ]
             echo_table(head, rows)
     if profile.device_time is not None:
         click.echo()
         heads = [
-            message("profile.device_operator"), message("profile.device_kernels"), message("profile.milliseconds"),
-            message("profile.device_share"),
+            _("operator (GPU, kernels that it launched)"), _("kernels a step"), _("ms a step"),
+            _("of all kernels"),
         ]  # fmt: skip
         rows = [
             [
@@ -78,16 +78,21 @@ def show_profile(profile: "Profile", run: "RunDirectory | None") -> None:
             for operator in profile.device_time.operators
         ]
         echo_table(heads, rows)
-        click.echo(message("profile.device_known", share=f"{100 * profile.device_time.known:.0f}"))
+        click.echo(
+            _(
+                "The operator is known for {share} % of the time of kernels; collectives are not counted.",
+                share=f"{100 * profile.device_time.known:.0f}",
+            )
+        )
     _show_roofline(profile)
     if profile.gaps:
         click.echo()
-        click.echo(message("profile.gaps"))
+        click.echo(_("longest gaps (nothing is computed, the program is busy elsewhere):"))
         for gap in profile.gaps[:5]:
             click.echo("  " + printable(gap_text(gap)))
     _show_nsys(run)
     for text in profile.remarks:
-        click.echo(f"{message('cli.warning')}: {printable(text)}", err=True)
+        click.echo(f"{_('warning')}: {printable(text)}", err=True)
     click.echo()
     click.echo(click.style(profile.verdict, bold=True))
     for finding in profile.findings[1:]:
@@ -106,13 +111,13 @@ def _show_roofline(profile: "Profile") -> None:
         click.echo(printable(line))
     if profile.roofline is not None:
         head = [
-            message("profile.operator"),
-            message("profile.gflops"),
-            message("profile.gflops_per_s"),
-            message("profile.gb_per_s"),
-            message("profile.peak_share"),
-            message("profile.intensity"),
-            message("profile.bound"),
+            _("operator"),
+            _("GFLOP"),
+            _("GFLOP/s"),
+            _("GB/s"),
+            _("of the peak"),
+            _("FLOP/byte"),
+            _("bound by"),
         ]
         echo_table(head, operator_rows(profile.roofline))
 
@@ -141,8 +146,10 @@ def write_pages(profile: "Profile", file: Path, run: "RunDirectory | None") -> N
         try:
             write_whole(path, profile_page(profile, code, title, translations))
         except OSError as error:
-            raise RequestError("profile.not_written", file=path, what=error.strerror or error) from error
-        click.echo(message("profile.page", file=path), err=True)
+            raise RequestError(
+                "profile.not_written", "{file} could not be written: {what}", file=path, what=error.strerror or error
+            ) from error
+        click.echo(_("page: {file}", file=path), err=True)
 
 
 def _head(profile: "Profile", run: "RunDirectory | None") -> Iterator[str]:
@@ -150,15 +157,16 @@ def _head(profile: "Profile", run: "RunDirectory | None") -> Iterator[str]:
     mean = profile.mean
     hosts = sorted({trace.host for trace in profile.traces.values() if trace.host})
     devices = sorted({name for trace in profile.traces.values() if trace.on_device for name in trace.devices})
-    yield message(
-        "profile.head",
+    yield _(
+        "{processes} {processes:process|processes}, {steps} recorded {steps:step|steps} of {milliseconds} ms, "
+        "on {where}",
         processes=shares.processes,
         steps=mean.steps,
         milliseconds=f"{1e3 * mean.seconds:.4g}",
         where=", ".join([*hosts, *devices]) or "–",
     )
     if run is not None:
-        yield message("profile.of_run", run=run.id)
+        yield _("run {run}", run=run.id)
 
 
 def _show_shares(profile: "Profile") -> None:
@@ -166,13 +174,13 @@ def _show_shares(profile: "Profile") -> None:
     from hackathon.profiling.shares import PARTS
 
     ranks = profile.shares.ranks if len(profile.shares.ranks) <= MOST_RANKS else (profile.mean,)
-    head = [message("profile.rank"), *(message(_PART_TEXTS[part]) for part in PARTS)]
+    head = [_("rank"), *(_(_PART_TEXTS[part]) for part in PARTS)]
     rows = []
     for process in ranks:
-        cells = [str(process.rank) if process.rank >= 0 else message("profile.mean")]
+        cells = [str(process.rank) if process.rank >= 0 else _("mean")]
         for part in PARTS:
             share = process.share(part) if getattr(process, part) is not None else None
-            cells.append(message("profile.not_known") if share is None else f"{100 * share:.1f} %")
+            cells.append(_("not known") if share is None else f"{100 * share:.1f} %")
         rows.append(cells)
     echo_table(head, rows)
 
@@ -184,22 +192,39 @@ def _facts(profile: "Profile") -> Iterator[str]:
 
     if profile.communication is not None and profile.shares.processes > 1:
         inside, exposed = (f"{1e3 * duration:.3g}" for duration in profile.communication)
-        yield message("profile.communication", inside=inside, exposed=exposed)
+        yield _(
+            "communication: {inside} ms a step in collectives, {exposed} ms of it not hidden by computing "
+            "(waiting included)",
+            inside=inside,
+            exposed=exposed,
+        )
     if profile.loader is not None:
         inside, exposed = (f"{1e3 * duration:.3g}" for duration in profile.loader)
-        yield message("profile.loader", inside=inside, exposed=exposed)
+        yield _(
+            "loader: {inside} ms a step, {exposed} ms of it not hidden by computing", inside=inside, exposed=exposed
+        )
     if profile.tensor_core_share is not None:
-        yield message("profile.tensor_core_share", share=f"{100 * profile.tensor_core_share:.0f}")
+        yield _(
+            "Tensor Cores: {share} % of the time of kernels, judged by their names",
+            share=f"{100 * profile.tensor_core_share:.0f}",
+        )
     for name, value in profile.memory.items():
-        yield message(_MEMORY_TEXTS[name], size=format_size(int(value)))
+        yield _(_MEMORY_TEXTS[name], size=format_size(int(value)))
     cost = overhead(profile.recordings)
     if cost is None:
-        yield message("profile.overhead_unknown" if profile.recordings else "profile.overhead_foreign")
+        yield _(
+            N_("overhead of recording: not known, too few steps without the profiler")
+            if profile.recordings
+            else N_("overhead of recording: not known, the traces do not tell")
+        )
     else:
-        yield message(
-            "profile.overhead", share=f"{100 * cost['share']:+.0f}", plain=f"{1e3 * cost['plain_seconds']:.4g}",
-            recorded=f"{1e3 * cost['recorded_seconds']:.4g}", steps=cost["steps"],
-        )  # fmt: skip
+        yield _(
+            "overhead of recording: {share} % ({recorded} ms a step, {plain} ms without, {steps} steps)",
+            share=f"{100 * cost['share']:+.0f}",
+            plain=f"{1e3 * cost['plain_seconds']:.4g}",
+            recorded=f"{1e3 * cost['recorded_seconds']:.4g}",
+            steps=cost["steps"],
+        )
 
 
 def gap_text(gap: object) -> str:
@@ -207,10 +232,14 @@ def gap_text(gap: object) -> str:
     from hackathon.profiling.traces.activity import Gap
 
     assert isinstance(gap, Gap)
-    return message(
-        "profile.gap", milliseconds=f"{1e3 * gap.seconds:.3g}", rank=gap.rank, step=gap.step,
-        after=_short(gap.after) or "–", before=_short(gap.before) or "–",
-    )  # fmt: skip
+    return _(
+        "{milliseconds} ms on rank {rank} in step {step}: after {after}, before {before}",
+        milliseconds=f"{1e3 * gap.seconds:.3g}",
+        rank=gap.rank,
+        step=gap.step,
+        after=_short(gap.after) or "–",
+        before=_short(gap.before) or "–",
+    )
 
 
 def _short(name: str) -> str:
@@ -228,5 +257,5 @@ def _show_nsys(run: "RunDirectory | None") -> None:
         return
     words = ["nsys", "profile", "--trace=cuda,nvtx,cudnn,cublas", "--output=profile-%q{RANK}", *run.known().command]
     click.echo()
-    click.echo(message("profile.nsys"))
+    click.echo(_("With Nsight Systems, on each rank:"))
     click.echo("  " + printable(shlex.join(words)))

@@ -8,7 +8,7 @@ from hackathon.cli.json_output import echo_json
 from hackathon.cli.options import MemorySize, job_options, named, option_trust
 from hackathon.cli.speed.measuring import apply_settings, measured, no_value
 from hackathon.jobs.options import Options
-from hackathon.text.messages import message
+from hackathon.text.messages import _
 
 if TYPE_CHECKING:
     from hackathon.jobs.places import Foreign
@@ -16,20 +16,58 @@ if TYPE_CHECKING:
     from hackathon.tuning.result import SpeedupResult
 
 
-@named("speedup", help=message("help.speedup_help"))
+@named(
+    "speedup",
+    help=_(
+        "Measure, on one process, what makes the program faster: each known option alone against the program "
+        "as it is, in rounds with a random order, then the ones that win together. For a recipe, options are "
+        "its parameters; for your own program, parameters that you declared and environment variables. What "
+        "would need lines in the program is listed with these lines. A claim is made only outside the noise, "
+        "and the loss is compared over the same steps. Also as `tune-up`. After Ctrl-C the same command "
+        "continues.\n"
+        "\n"
+        "  hackathon speedup\n"
+        "  hackathon speedup torch-ddp-tuned --try workers=2,4 --try amp=bf16\n"
+        "  hackathon speedup --apply\n"
+        "  hackathon speedup --largest-batch --memory 8GB"
+    ),
+)
 @click.argument("target", required=False, metavar="[RECIPE|FOLDER]")
 @job_options
-@click.option("--try", "tried", multiple=True, metavar="NAME=VALUE,…", help=message("speedup.option_try"))
+@click.option(
+    "--try",
+    "tried",
+    multiple=True,
+    metavar="NAME=VALUE,…",
+    help=_("Measure these values instead of the known options: a declared parameter or env.VARIABLE; repeatable."),
+)
 @click.option("--seconds", type=click.IntRange(1, 3600), default=15, show_default=True, metavar="N",
-              help=message("speedup.option_seconds"))  # fmt: skip
-@click.option("--rounds", type=click.IntRange(2, 100), metavar="N", help=message("speedup.option_rounds"))
-@click.option("--largest-batch", is_flag=True, help=message("speedup.option_largest_batch"))
-@click.option("--memory", type=MemorySize(), metavar="SIZE", help=message("speedup.option_memory"))
-@click.option("--apply", "apply_it", is_flag=True, help=message("speedup.option_apply"))
-@click.option("--again", is_flag=True, help=message("speedup.option_again"))
-@click.option("-y", "--yes", is_flag=True, help=message("speedup.option_yes"))
+              help=_("Seconds of training in each start, counted from its first output."))  # fmt: skip
+@click.option(
+    "--rounds",
+    type=click.IntRange(2, 100),
+    metavar="N",
+    help=_("Starts of each option; default: as few as a claim needs."),
+)
+@click.option(
+    "--largest-batch", is_flag=True, help=_("Find the largest batch per process that fits into memory instead.")
+)
+@click.option(
+    "--memory",
+    type=MemorySize(),
+    metavar="SIZE",
+    help=_("With --largest-batch: limit of the address space of each start, e.g. 8GB; needed without a GPU."),
+)
+@click.option(
+    "--apply",
+    "apply_it",
+    is_flag=True,
+    help=_("Write the settings that won into project.yaml, after showing the change."),
+)
+@click.option("--again", is_flag=True, help=_("Measure again although the same was measured within a day."))
+@click.option("-y", "--yes", is_flag=True, help=_("Submit, and write project.yaml, without asking."))
 @option_trust
-@click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
+@click.option("--json", "as_json", is_flag=True, help=_("Print JSON."))
 def command(
     target: str | None,
     options: Options,
@@ -49,9 +87,9 @@ def command(
     from hackathon.tuning.measurement import SingleProcess
 
     if largest_batch and (tried or rounds or apply_it):
-        raise RequestError("largest_batch.alone")
+        raise RequestError("largest_batch.alone", "--largest-batch goes without --try, --rounds, and --apply")
     if memory is not None and not largest_batch:
-        raise RequestError("largest_batch.memory_alone")
+        raise RequestError("largest_batch.memory_alone", "--memory needs --largest-batch")
     program = SingleProcess(find_sources(target, options, foreign=foreign))
     if largest_batch:
         _largest(program, memory, seconds, again, yes, as_json)
@@ -79,7 +117,11 @@ def _compared(
     available, left = options_for(program.sources, request)
     chosen = asked_for(tried, program.sources) if tried else available
     if not chosen:
-        raise RequestError("speedup.nothing_to_try")
+        raise RequestError(
+            "speedup.nothing_to_try",
+            "the program has none of the known options",
+            hint="Name a declared parameter: --try NAME=VALUE,VALUE",
+        )
     claims = len(chosen) + 1  # the best ones together are one more row that could win by chance
     count = rounds or pairs_needed(claims)
     run = measured(program.comparison(chosen, count, seconds), again, yes, count * (1 + len(chosen)))
@@ -90,7 +132,7 @@ def _compared(
     both, second = None, None
     if len(best) > 1:
         option: Option = together(best)
-        click.echo(message("speedup.second", names=option.name), err=True)
+        click.echo(_("several options win: measuring them together ({names})", names=option.name), err=True)
         # the first job's confirmation included its cost
         second = measured(program.comparison([option], count, seconds), again, True, 2 * count, run.id)
         both = compare(read_slots(second), [option], claims)
@@ -107,7 +149,12 @@ def _largest(program: "SingleProcess", memory: int | None, seconds: int, again: 
     run = measured(batch_measurement(program, memory, seconds), again, yes, STARTS)
     batch = read_largest(run, program)
     if batch is None:
-        raise RequestError("largest_batch.not_finished", run=run.id[-8:])
+        raise RequestError(
+            "largest_batch.not_finished",
+            "the walltime ended the search",
+            hint="Give it more time: --walltime; or shorter starts: --seconds",
+            run=run.id[-8:],
+        )
     run.write_client(FACT, batch.as_json())
     if as_json:
         echo_json({**batch.as_json(), "run": run.id})

@@ -6,7 +6,7 @@ import click
 
 from hackathon.cli.options import job_options, named, option_force, option_trust, typed
 from hackathon.jobs.options import Options
-from hackathon.text.messages import message
+from hackathon.text.messages import N_, Message, _, ngettext, pgettext
 
 if TYPE_CHECKING:
     from hackathon.jobs.places import Foreign
@@ -30,34 +30,128 @@ KEPT = frozenset({
 """Options that a study keeps from its beginning."""
 
 
-@named("tune", help=message("help.tune_help"))
+@named(
+    "tune",
+    help=_(
+        "Run trials of a program as jobs, several at once, and find the parameters that give the best result. "
+        "--space says what varies: log:a:b, lin:a:b, int:a:b, or a list of values. --objective is "
+        "METRIC@DURATION (the value after that time), METRIC (the value at the end), or time-to:METRIC:VALUE "
+        "(the time until it is reached). A trial whose predicted learning curve has little chance to become "
+        "the best is cancelled, and the next one starts in its place. What it can cost is shown and confirmed "
+        "first. After Ctrl-C the jobs go on; --resume continues, also from a second terminal.\n"
+        "\n"
+        "  hackathon tune torch-ddp --space lr=log:1e-3:1 --objective loss@5min --trials 20\n"
+        "  hackathon tune --space lr=log:1e-4:1 --space batch_size=32,64,128 --objective accuracy@10min "
+        "--tokens 20\n"
+        "  hackathon tune --space lr=0.01,0.1,1 --objective time-to:accuracy:0.95 --sampler grid --concurrent "
+        "2\n"
+        "  hackathon tune --resume"
+    ),
+)
 @click.argument("target", required=False, metavar="[RECIPE|FOLDER]")
 @job_options
-@click.option("--space", multiple=True, metavar="NAME=VALUES", help=message("tune.option_space"))
-@click.option("--objective", metavar="OBJECTIVE", help=message("tune.option_objective"))
-@click.option("--minimise/--maximise", default=None, help=message("tune.option_direction"))
-@click.option("--concurrent", type=click.IntRange(1, 1000), metavar="N", help=message("tune.option_concurrent"))
-@click.option("--trials", type=click.IntRange(1, 10_000), metavar="N", help=message("tune.option_trials"))
-@click.option("--tokens", type=click.FloatRange(min=0, min_open=True), metavar="T", help=message("tune.option_tokens"))
-@click.option("--sampler", type=click.Choice(SAMPLERS), default="optuna", show_default=True,
-              help=message("tune.option_sampler"))  # fmt: skip
-@click.option("--stopper", type=click.Choice(STOPPERS), default="predict", show_default=True,
-              help=message("tune.option_stopper"))  # fmt: skip
-@click.option("--delta", type=click.FloatRange(0.0001, 0.5), default=0.02, show_default=True, metavar="P",
-              help=message("tune.option_delta"))  # fmt: skip
-@click.option("--seed", default="1", metavar="TEXT", help=message("tune.option_seed"))
-@click.option("--compare", metavar="NAME", default="", help=message("tune.option_compare"))
-@click.option("--inside-allocation", "inside", is_flag=True, help=message("tune.option_inside"))
-@click.option("--warm-start/--no-warm-start", "warm", default=True, help=message("tune.option_warm"))
-@click.option("--resume", is_flag=False, flag_value="", metavar="[STUDY]", help=message("tune.option_resume"))
-@click.option("--note", default="", metavar="TEXT", help=message("help.option_note"))
-@click.option("--tag", "tags", multiple=True, metavar="WORD", help=message("help.option_tag"))
-@click.option("--in-place", is_flag=True, default=None, help=message("help.option_in_place"))
-@click.option("--dry-run", is_flag=True, help=message("tune.option_dry_run"))
-@click.option("-y", "--yes", is_flag=True, help=message("tune.option_yes"))
+@click.option(
+    "--space",
+    multiple=True,
+    metavar="NAME=VALUES",
+    help=_("What varies: NAME=log:a:b, lin:a:b, int:a:b or NAME=x,y,z. Repeatable."),
+)
+@click.option(
+    "--objective",
+    metavar="OBJECTIVE",
+    help=_("What is optimised: METRIC@DURATION (accuracy@10min), METRIC, or time-to:METRIC:VALUE."),
+)
+@click.option(
+    "--minimise/--maximise",
+    default=None,
+    help=_(
+        "Whether a smaller or a larger value is better. Default: from the recipe's check, else from the metric's name."
+    ),
+)
+@click.option("--concurrent", type=click.IntRange(1, 1000), metavar="N", help=_("Trials that run at once. Default: 4."))
+@click.option(
+    "--trials",
+    type=click.IntRange(1, 10_000),
+    metavar="N",
+    help=_("Number of trials. Default: 30, or as many as the tokens pay for."),
+)
+@click.option(
+    "--tokens",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="T",
+    help=_(
+        "Tokens that all trials together may cost at most. A trial starts only if its full walltime is still covered."
+    ),
+)
+@click.option(
+    "--sampler",
+    type=click.Choice(SAMPLERS),
+    default="optuna",
+    show_default=True,
+    help=_("What proposes trials: optuna (needs the extra `tune`), random, or grid (5 values of a range)."),
+)
+@click.option(
+    "--stopper",
+    type=click.Choice(STOPPERS),
+    default="predict",
+    show_default=True,
+    help=_("What stops trials early: predicted curves, successive halving, the median rule, or nothing."),
+)
+@click.option(
+    "--delta",
+    type=click.FloatRange(0.0001, 0.5),
+    default=0.02,
+    show_default=True,
+    metavar="P",
+    help=_("Stop a trial when its probability of becoming the best is below P."),
+)
+@click.option("--seed", default="1", metavar="TEXT", help=_("Seed of the proposals."))
+@click.option(
+    "--compare",
+    metavar="NAME",
+    default="",
+    help=_(
+        "Compare the choices of this dimension, such as optimizer: each gets as many trials as the others "
+        "until one is surely better; that one gets the rest."
+    ),
+)
+@click.option(
+    "--inside-allocation",
+    "inside",
+    is_flag=True,
+    help=_(
+        "Run the trials inside the allocation that this command runs in: as steps of the Slurm job, otherwise "
+        "as processes of this machine, each with its own cores and GPUs."
+    ),
+)
+@click.option(
+    "--warm-start/--no-warm-start",
+    "warm",
+    default=True,
+    help=_(
+        "Begin with the best configurations of your team's former studies of the same program and parameters, "
+        "and predict by their curves (default); or begin from nothing."
+    ),
+)
+@click.option(
+    "--resume",
+    is_flag=False,
+    flag_value="",
+    metavar="[STUDY]",
+    help=_(
+        "Continue a tuning study; without a name, the newest. --concurrent, --trials, and --tokens change its limits."
+    ),
+)
+@click.option("--note", default="", metavar="TEXT", help=_("Note shown in results and on pages."))
+@click.option("--tag", "tags", multiple=True, metavar="WORD", help=_("A tag; may be repeated."))
+@click.option(
+    "--in-place", is_flag=True, default=None, help=_("Run in the project folder itself instead of a snapshot.")
+)
+@click.option("--dry-run", is_flag=True, help=_("Show what would be tried and the most it can cost; submit nothing."))
+@click.option("-y", "--yes", is_flag=True, help=_("Do not ask before submitting."))
 @option_force
 @option_trust
-@click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
+@click.option("--json", "as_json", is_flag=True, help=_("Print JSON."))
 def command(
     target: str | None,
     options: Options,
@@ -96,15 +190,28 @@ def command(
     limits = {"concurrent": concurrent, "trials": trials, "tokens": tokens}
     if resume is not None:
         if space or objective or inside or compare:
-            raise RequestError("tune.with_resume")
+            raise RequestError(
+                "tune.with_resume",
+                "--resume continues with the study's own space and objective",
+                hint="Leave out --space, --objective, --compare, and --inside-allocation.",
+            )
         if fixed := typed(KEPT):
-            raise RequestError("tune.kept", options=", ".join(fixed))
+            raise RequestError(
+                "tune.kept",
+                "{options}: fixed when the tuning began",
+                hint="--resume takes --concurrent, --trials, and --tokens; for other changes begin a new tuning.",
+                options=", ".join(fixed),
+            )
         tuner = _again(resume, target, {name: limit for name, limit in limits.items() if limit is not None}, foreign)
         if dry_run:
             return
     else:
         if not objective:
-            raise RequestError("tune.no_objective")
+            raise RequestError(
+                "tune.no_objective",
+                "--objective is missing",
+                hint="Examples: accuracy@10min, loss, time-to:accuracy:0.95. To continue a study: --resume",
+            )
         sources = find_sources(target, options, foreign=foreign)
         if inside:
             sources, concurrent = _inside(sources, concurrent, tokens)
@@ -123,13 +230,19 @@ def command(
         if dry_run:
             return
         tuner = begin(planned, plan, note=note, tags=tags, warm=former)
-        click.echo(message("tune.study_is", study=tuner.campaign.study.id), err=True)
+        click.echo(pgettext("tune", "study {study}", study=tuner.campaign.study.id), err=True)
     outcomes = watch(tuner)
     (show_json if as_json else show_table)(tuner.campaign.study.id, tuner.plan, outcomes)
     if best(outcomes, tuner.plan) is None:
         if hopeless(outcomes):
             run = next(outcome.run for outcome in outcomes if outcome.run is not None)
-            raise HackathonError("tune.given_up", count=len(outcomes), run=run.id[-8:])
+            raise HackathonError(
+                "tune.given_up",
+                "the first {count} trials failed; no more are started",
+                hint="Find the cause: hackathon diagnose {run!q}",
+                count=len(outcomes),
+                run=run.id[-8:],
+            )
         if as_json:
             click.echo(best_line(tuner.plan, outcomes), err=True)
         raise click.exceptions.Exit(1)
@@ -143,17 +256,29 @@ def _inside(sources: "Sources", concurrent: int | None, tokens: float | None) ->
     from hackathon.tuning.trials.allocation import find_allocation, inside
 
     if tokens is not None:
-        raise RequestError("tune.inside_tokens")
+        raise RequestError(
+            "tune.inside_tokens",
+            "trials inside an allocation cost nothing beyond it, so --tokens has no meaning",
+            hint="Limit the number: --trials 20",
+        )
     allocation = find_allocation(os.environ)
     count = concurrent or allocation.usual
     allocated = inside(sources, allocation, count)
     click.echo(
-        message(
-            "tune.share_steps" if allocation.step_of else "tune.share_here", job=allocation.step_of,
-            nodes=allocation.nodes, cores=allocated.cluster.node.cores, gpus=allocated.cluster.node.gpus,
+        _(
+            N_(
+                "each trial is a step of Slurm job {job} ({nodes} {nodes:node|nodes}) with {cores} "
+                "{cores:core|cores} and {gpus} {gpus:GPU|GPUs}"
+            )
+            if allocation.step_of
+            else N_("each trial gets {cores} {cores:core|cores} and {gpus} {gpus:GPU|GPUs} of this machine"),
+            job=allocation.step_of,
+            nodes=allocation.nodes,
+            cores=allocated.cluster.node.cores,
+            gpus=allocated.cluster.node.gpus,
         ),
         err=True,
-    )  # fmt: skip
+    )
     return allocated, count
 
 
@@ -190,6 +315,8 @@ def _with_walltime(sources: "Sources", objective: "Objective") -> "Sources":
         if requested < objective.seconds:
             raise RequestError(
                 "tune.walltime",
+                "the walltime {walltime} ends before the objective's time {needed}",
+                hint="Leave --walltime out, or make it longer.",
                 walltime=format_walltime(requested),
                 needed=format_walltime(math.ceil(objective.seconds)),
             )
@@ -227,9 +354,20 @@ def _planned(sources: "Sources", plan: "TuningPlan") -> "tuple[Plan, TuningPlan]
     if plan.tokens is not None:
         price = cost([cell.request], sources.cluster).tokens
         if price is None:
-            raise RequestError("tune.no_rates", cluster=sources.cluster.name)
+            raise RequestError(
+                "tune.no_rates",
+                "the profile of {cluster} has no price in tokens",
+                hint="Limit the number instead: --trials 20; or set `rates` in the profile.",
+                cluster=sources.cluster.name,
+            )
         if price > plan.tokens:
-            raise RequestError("tune.too_few_tokens", tokens=f"{plan.tokens:g}", needed=f"{price:.2f}")
+            raise RequestError(
+                "tune.too_few_tokens",
+                "one trial can cost {needed} tokens, more than the limit of {tokens}",
+                hint="Raise --tokens, or shorten --walltime.",
+                tokens=f"{plan.tokens:g}",
+                needed=f"{price:.2f}",
+            )
         lasting = int(plan.tokens / price) if price else 1
         repeat = max(1, min(plan.trials or lasting, lasting))
     return plan_campaign(sources, [cell], repeat=repeat), plan
@@ -245,10 +383,23 @@ def _check_compared(plan: "TuningPlan") -> None:
     )
     if axis is None:
         names = ", ".join(dimension.name for dimension in plan.space if len(dimension.choices) > 1)
-        raise RequestError("tune.not_choices", name=plan.compare, names=names or "–")
+        raise RequestError(
+            "tune.not_choices",
+            "--compare {name}: not a dimension of the space with several choices",
+            hint="Example: --space optimizer=sgd,adam --compare optimizer. Dimensions with choices: {names}",
+            name=plan.compare,
+            names=names or "–",
+        )
     least = FIRST_LOOK * len(axis.choices)
     if plan.trials is not None and plan.trials < least:
-        raise RequestError("tune.compare_few", name=plan.compare, count=len(axis.choices), least=least)
+        raise RequestError(
+            "tune.compare_few",
+            "{count} choices of {name} need at least {least} trials to be told apart",
+            hint="Use --trials {least} or more.",
+            name=plan.compare,
+            count=len(axis.choices),
+            least=least,
+        )
 
 
 def _warm_start(planned: "Plan", plan: "TuningPlan") -> "WarmStart":
@@ -263,11 +414,26 @@ def _warm_start(planned: "Plan", plan: "TuningPlan") -> "WarmStart":
             "configurations": len(start.configurations), "curves": len(start.curves),
             "studies": ", ".join(study[-8:] for study in start.studies),
         }  # fmt: skip
-        click.echo(message("tune.warm", **counts), err=True)
+        click.echo(
+            _(
+                "warm start: {configurations} {configurations:configuration|configurations} and {curves} "
+                "{curves:curve|curves} of former studies ({studies}); --no-warm-start leaves them out",
+                **counts,
+            ),
+            err=True,
+        )
         for configuration in start.configurations if plan.sampler != "grid" else ():
-            click.echo(printable(message("tune.warm_first", settings=settings_text(configuration))), err=True)
+            click.echo(printable(_("tried first: {settings}", settings=settings_text(configuration))), err=True)
         if start.outside:
-            click.echo(message("tune.warm_outside", count=start.outside), err=True)
+            click.echo(
+                ngettext(
+                    "{count} of their best configurations lies outside the space and is left out",
+                    "{count} of their best configurations lie outside the space and are left out",
+                    start.outside,
+                    count=start.outside,
+                ),
+                err=True,
+            )
     return start
 
 
@@ -278,15 +444,22 @@ def _confirm(planned: "Plan", plan: "TuningPlan", yes: bool) -> None:
 
     space = " ".join(f"{dimension.name}={dimension.text}" for dimension in plan.space)
     click.echo(
-        message(
-            "tune.wanted_most" if plan.objective.more_is_better else "tune.wanted_least",
-            objective=plan.objective.text, space=printable(space), sampler=plan.sampler, stopper=plan.stopper,
+        _(
+            N_("maximise {objective} over {space}; sampler {sampler}, stopper {stopper}, {concurrent} at once")
+            if plan.objective.more_is_better
+            else N_("minimise {objective} over {space}; sampler {sampler}, stopper {stopper}, {concurrent} at once"),
+            objective=plan.objective.text,
+            space=printable(space),
+            sampler=plan.sampler,
+            stopper=plan.stopper,
             concurrent=plan.concurrent,
         ),
         err=True,
-    )  # fmt: skip
-    count = message("tune.as_many") if plan.trials is None else str(plan.trials)
-    confirm(planned, yes, message("tune.confirm", count=count, concurrent=plan.concurrent))
+    )
+    count = _("as many as the tokens pay for") if plan.trials is None else str(plan.trials)
+    confirm(
+        planned, yes, _("Start up to {count} trials, {concurrent} at once?", count=count, concurrent=plan.concurrent)
+    )
 
 
 def _again(resume: str, target: str | None, changes: dict[str, int | float], foreign: "Foreign") -> "Tuner":
@@ -300,11 +473,24 @@ def _again(resume: str, target: str | None, changes: dict[str, int | float], for
     project = runs_folder().parent
     study = find_study(resume, project) if resume else next((s for s in find_studies(project) if s.tuned), None)
     if study is None:
-        raise RequestError("tune.nothing_to_resume", folder=project)
+        raise RequestError("tune.nothing_to_resume", "no tuning study in {folder}", folder=project)
     tuner = again(study, project, target, changes, foreign)
     cluster = tuner.campaign.sources.cluster
     if "tokens" in changes and cost([study.base_request()], cluster).tokens is None:
-        raise RequestError("tune.inside_tokens" if tuner.plan.inside else "tune.no_rates", cluster=cluster.name)
+        raise RequestError(
+            Message(
+                "tune.inside_tokens",
+                "trials inside an allocation cost nothing beyond it, so --tokens has no meaning",
+                hint="Limit the number: --trials 20",
+            )
+            if tuner.plan.inside
+            else Message(
+                "tune.no_rates",
+                "the profile of {cluster} has no price in tokens",
+                hint="Limit the number instead: --trials 20; or set `rates` in the profile.",
+            ),
+            cluster=cluster.name,
+        )
     _admit_rest(tuner)
     return tuner
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hackathon.cli.json_output import echo_json
-from hackathon.text.messages import message
+from hackathon.text.messages import _
 
 if TYPE_CHECKING:
     from hackathon.runs.study import Study
@@ -56,14 +56,21 @@ def watch(tuner: "Tuner") -> "list[Trial]":
             except HackathonError as error:
                 if error.exit_code != UNAVAILABLE:
                     raise
-                click.echo(f"{message('cli.warning')}: {error.message}", err=True)
+                click.echo(f"{_('warning')}: {error.message}", err=True)
                 time.sleep(AGAIN)
                 continue
             if not added and tuner.done(trials):
                 return trials
             time.sleep(max(PAUSE, SHARE * (time.monotonic() - begin)))
     except KeyboardInterrupt:
-        click.echo(message("tune.interrupted", study=study.id[-8:]), err=True)
+        click.echo(
+            _(
+                "The jobs go on. Continue with: hackathon tune --resume {study!q}    End them with: hackathon "
+                "cancel {study!q}",
+                study=study.id[-8:],
+            ),
+            err=True,
+        )
         raise
 
 
@@ -79,7 +86,7 @@ def _show_changes(trials: "Sequence[Trial]", plan: "TuningPlan", texts: dict[int
             continue
         texts[trial.number] = text
         value = trial.progress.value
-        parts = [message("tune.trial", number=trial.number), settings_text(trial.settings), text]
+        parts = [_("trial {number}", number=trial.number), settings_text(trial.settings), text]
         if value is not None:
             parts.append(shown_value(plan.objective, value))
         click.echo(printable("  ".join(parts)), err=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hackathon.cli.json_output import echo_json
-from hackathon.text.messages import message
+from hackathon.text.messages import N_, _
 
 if TYPE_CHECKING:
     from hackathon.profiling.gains import Attempt
@@ -31,28 +31,51 @@ def show_advice(name: str, points: "Sequence[tuple[RunDirectory, int, list[Attem
     from hackathon.cli.show import printable
 
     for point in answers:
-        click.echo(message("gains.head", run=name, processes=point["processes"]))
+        click.echo(
+            _(
+                "{run}, {processes} {processes:process|processes}: what to try, the largest expected gain first",
+                run=name,
+                processes=point["processes"],
+            )
+        )
         if not point["advice"]:
-            click.echo("  " + message("gains.none" if point["known"] else "gains.none_unknown"))
+            click.echo(
+                "  "
+                + _(
+                    N_("No advice: no part of a step takes more than it should.")
+                    if point["known"]
+                    else N_(
+                        "No advice: where the time of a step goes is not known for this run (hackathon docs "
+                        "why-is-it-not-faster)."
+                    )
+                )
+            )
         for number, advice in enumerate(point["advice"], 1):
             click.echo(printable(f"{number}. {advice['message']}"))
             gain = advice["expected"]
-            click.echo("   " + printable(message("gains.expected", gain=gain["text"], why=gain["why"])))
+            click.echo(
+                "   " + printable(_("expected gain: {gain} of a step; {why}", gain=gain["text"], why=gain["why"]))
+            )
             if advice["lines"]:
-                click.echo("   " + message("gains.needs_lines"))
+                click.echo("   " + _("the program needs:"))
                 for line in advice["lines"].split("\n"):
                     click.echo(f"       {printable(line)}")
             elif advice["environment"]:
-                click.echo("   " + message("gains.needs_environment"))
+                click.echo("   " + _("in project.yaml, below `variables:`"))
                 for variable, value in advice["environment"].items():
                     click.echo("       " + printable(f"{variable}: {json.dumps(value, ensure_ascii=False)}"))
             elif advice["command"]:
-                click.echo("   " + printable(message("gains.type", command=advice["command"])))
+                click.echo("   " + printable(_("try: {command}", command=advice["command"])))
             elif advice["ruled_out"]:
-                click.echo("   " + printable(message("gains.ruled_out", what=", ".join(advice["ruled_out"]))))
+                click.echo(
+                    "   "
+                    + printable(
+                        _("measured by `hackathon speedup` without a gain: {what}", what=", ".join(advice["ruled_out"]))
+                    )
+                )
             elif advice["part"] and advice["id"] not in ("straggler", "imbalance"):
-                click.echo("   " + message("gains.no_switch"))
-            told_by = message("gains.confirm", command=advice["confirm_command"], text=advice["confirm"])
+                click.echo("   " + _("no parameter of this program acts on it"))
+            told_by = _("confirm: {command}; {text}", command=advice["confirm_command"], text=advice["confirm"])
             click.echo("   " + printable(told_by))
 
 
@@ -88,7 +111,9 @@ def _show(
     from hackathon.text.errors import RequestError
 
     if not points:
-        raise RequestError("gains.needs_measured", name=name)
+        raise RequestError(
+            "gains.needs_measured", "{name} has no advice yet: none of its runs has succeeded", name=name
+        )
     rows = []
     for runs, point, base in points:
         processes = runs[0].known().processes or 1
@@ -115,7 +140,7 @@ def _point_json(run: "RunDirectory", processes: int, attempts: "list[Attempt]", 
 
 def confirm_command(run: "RunDirectory") -> str:
     """Return the command that confirms the gain; it has placeholders for runs that do not exist yet."""
-    return shlex.join(["hackathon", "compare", run.id[-8:], message("gains.new_run")])
+    return shlex.join(["hackathon", "compare", run.id[-8:], _("NEW")])
 
 
 def command_for(run: "RunDirectory", attempt: "Attempt") -> str | None:

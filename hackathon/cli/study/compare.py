@@ -9,7 +9,7 @@ import click
 from hackathon.cli.json_output import echo_json
 from hackathon.cli.options import named, runs_folder
 from hackathon.text.errors import RequestError
-from hackathon.text.messages import message
+from hackathon.text.messages import N_, _, ngettext
 
 if TYPE_CHECKING:
     from hackathon.profiling.outcomes import Change
@@ -17,38 +17,49 @@ if TYPE_CHECKING:
     from hackathon.scaling.compare import ComparedPoint, Difference, Result
 
 _METHOD_TEXTS = {
-    "welch": "compare.method_welch",
-    "prediction": "compare.method_prediction",
-    "tolerance": "compare.method_tolerance",
+    "welch": N_("noise: 95 % interval from the spread of the repeats on both sides (Welch)"),
+    "prediction": N_("noise: 95 % interval for one more run, from the repeats of one side; repeat the other one too"),
+    "tolerance": N_("noise: not measured, one run each; up to {tolerance} % counts as the same (--tolerance)"),
 }
 
 _SAYS_TEXTS = {
-    "same": "compare.says_same",
-    "faster": "compare.says_faster",
-    "slower": "compare.says_slower",
-    "different": "compare.says_different",
-    "failed": "compare.says_failed",
-    "unknown": "compare.says_unknown",
+    "same": N_("The same within the noise."),
+    "faster": N_("Faster, with the same accuracy."),
+    "slower": N_("Slower."),
+    "different": N_("The accuracy is different."),
+    "failed": N_("The new run did not succeed."),
+    "unknown": N_("Cannot compare: the two have no metric in common."),
 }
 
 _VERDICT_TEXTS = {
-    "same": "compare.verdict_same",
-    "faster": "compare.verdict_faster",
-    "slower": "compare.verdict_slower",
-    "different": "compare.verdict_different",
-    "failed": "compare.verdict_failed",
-    "unknown": "compare.verdict_unknown",
+    "same": N_("same"),
+    "faster": N_("faster"),
+    "slower": N_("slower"),
+    "different": N_("different accuracy"),
+    "failed": N_("failed"),
+    "unknown": N_("unknown"),
 }
 
 
-@named("compare", help=message("help.compare_help"))
+@named(
+    "compare",
+    help=_(
+        "Compare the result of NEW with that of OLD: the same within the noise of the repeats, faster, slower, "
+        "or different in accuracy. Each is a run, a study, or an RO-Crate; several runs separated by commas "
+        "are repeats. Exit code 0: the same or faster; 1: slower, different in accuracy, failed, or unknown.\n"
+        "\n"
+        "  hackathon compare k3x9 7qpm\n"
+        "  hackathon compare published.zip 7qpm\n"
+        "  hackathon compare a1,a2,a3 b1,b2,b3 --json"
+    ),
+)
 @click.argument("old", metavar="OLD")
 @click.argument("new", metavar="NEW")
-@click.option("--metric", metavar="NAME", default="", help=message("help.option_metric_compare"))
+@click.option("--metric", metavar="NAME", default="", help=_("Metric to compare (default: the old run's)."))
 @click.option("--tolerance", metavar="PERCENT", type=click.FloatRange(0, 100), default=5.0, show_default=True,
-              help=message("help.option_tolerance"))  # fmt: skip
-@click.option("--no-ask", is_flag=True, help=message("help.option_no_ask"))
-@click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
+              help=_("Difference up to which single runs count as the same."))  # fmt: skip
+@click.option("--no-ask", is_flag=True, help=_("Do not query the scheduler."))
+@click.option("--json", "as_json", is_flag=True, help=_("Print JSON."))
 def command(old: str, new: str, metric: str, tolerance: float, no_ask: bool, as_json: bool) -> None:
     from hackathon.scaling.compare import GOOD, compare, overall
 
@@ -59,14 +70,28 @@ def command(old: str, new: str, metric: str, tolerance: float, no_ask: bool, as_
     ]
     metrics = sorted({name for side in sides for result in side for name in result.metrics})
     if metric and metrics and metric not in metrics:
-        raise RequestError("compare.no_metric", metric=metric, known=", ".join(metrics))
+        raise RequestError(
+            "compare.no_metric",
+            "neither side has the metric {metric}",
+            hint="available: {known}",
+            metric=metric,
+            known=", ".join(metrics),
+        )
     sides[0] = _with_evidence(sides[0], sides[1], folder)
     points = compare(
         *sides, metric=metric, tolerance=tolerance / 100, changes=lambda former, other: _changes(former, other, folder)
     )
     if not points:
         sizes = [", ".join(_places(side)) or "–" for side in sides]
-        raise RequestError("compare.no_common", old=old, new=new, old_sizes=sizes[0], new_sizes=sizes[1])
+        raise RequestError(
+            "compare.no_common",
+            "{old} ran with {old_sizes} processes, {new} with {new_sizes}: they have no process count in common",
+            hint="`hackathon rerun RUN --processes N` creates a run of the same size",
+            old=old,
+            new=new,
+            old_sizes=sizes[0],
+            new_sizes=sizes[1],
+        )
     verdict = overall(points)
     if as_json:
         answer = {"old": [result.id for result in sides[0]], "new": [result.id for result in sides[1]],
@@ -201,37 +226,57 @@ def _show(points: "list[ComparedPoint]", verdict: str, tolerance: float) -> None
     quality = next((point.quality for point in points if point.quality), None)
     texts = sorted({name for point in points for name in point.texts})
     names = list(dict.fromkeys(name for point in points for name in point.settings))
-    head = [*names, message("compare.processes")]
+    head = [*names, _("processes")]
     for difference in (speed, quality):
         if difference is not None:
-            head += [f"{difference.name} {message('compare.old')}", message("compare.new"), message("compare.change")]
+            head += [f"{difference.name} {_('old')}", _("new"), _("change")]
     rows = []
     for point in points:
         row = [*(value_text(point.settings.get(name, "–")) for name in names), str(point.processes)]
         row += _cells(point.speed) if speed is not None else []
         row += _cells(point.quality) if quality is not None else []
         row += [_equal(point.texts.get(name)) for name in texts]
-        rows.append([*row, message(_VERDICT_TEXTS[point.verdict])])
-    echo_table([*head, *texts, message("compare.verdict")], rows)
+        rows.append([*row, _(_VERDICT_TEXTS[point.verdict])])
+    echo_table([*head, *texts, _("verdict")], rows)
     for point in points:
         for line in change_sentences(point.processes, *point.shares):
             click.echo(line)
         for outcome in point.tried:
-            click.echo(message("shares.advice_of", processes=point.processes, text=printable(outcome.message)))
+            click.echo(
+                ngettext(
+                    "{processes} process, {text}",
+                    "{processes} processes, {text}",
+                    point.processes,
+                    processes=point.processes,
+                    text=printable(outcome.message),
+                )
+            )
     methods = dict.fromkeys(
         difference.method for point in points for difference in (point.speed,) if difference is not None
     )
     for method in methods:
-        click.echo(message(_METHOD_TEXTS[method], tolerance=f"{tolerance:g}"), err=True)
+        click.echo(_(_METHOD_TEXTS[method], tolerance=f"{tolerance:g}"), err=True)
     if any(point.passed is False for point in points):
-        click.echo(message("compare.check_failed"), err=True)
+        click.echo(_("the new result fails the check that the old one passed"), err=True)
     diverged = dict.fromkeys(name for point in points for name in point.diverged)
     if diverged:
-        click.echo(message("compare.diverged", names=", ".join(map(printable, diverged))), err=True)
+        click.echo(
+            _(
+                "a new run ended with {names} that is NaN or infinite: its training diverged",
+                names=", ".join(map(printable, diverged)),
+            ),
+            err=True,
+        )
     unseen = any(point.quality is None and not point.texts.get("weights") for point in points)
-    click.echo(message("compare.says_faster_only" if verdict == "faster" and unseen else _SAYS_TEXTS[verdict]))
+    click.echo(
+        _(
+            N_("Faster. Accuracy was not compared: it was not recorded on both sides.")
+            if verdict == "faster" and unseen
+            else _SAYS_TEXTS[verdict]
+        )
+    )
     if points and all(point.texts.get("weights") for point in points):
-        click.echo(message("compare.weights_equal"))
+        click.echo(_("The weights are identical, bit for bit: both trained the same network."))
 
 
 def _cells(difference: "Difference | None") -> list[str]:
@@ -253,4 +298,4 @@ def _cells(difference: "Difference | None") -> list[str]:
 
 
 def _equal(same: bool | None) -> str:
-    return "–" if same is None else message("compare.equal" if same else "compare.not_equal")
+    return "–" if same is None else _(N_("equal") if same else N_("not equal"))

@@ -10,7 +10,7 @@ import click
 
 from hackathon.cli.options import named, runs_folder
 from hackathon.text.errors import HackathonError, RequestError
-from hackathon.text.messages import message
+from hackathon.text.messages import _
 
 if TYPE_CHECKING:
     from hackathon.runs.directory import RunDirectory
@@ -18,20 +18,41 @@ if TYPE_CHECKING:
     from hackathon.runs.study import Study
 
 
-@named("results", help=message("help.results_help"))
+@named(
+    "results",
+    help=_(
+        "Show a study: median and spread of repeats, speed-up, parallel efficiency, the 75 % target, and "
+        "failed points with their cause. Without a name: the newest study or run.\n"
+        "\n"
+        "  hackathon results\n"
+        "  hackathon results --plot scaling.svg\n"
+        "  hackathon results --format csv > scaling.csv\n"
+        "  hackathon results --baseline k3x9   compare with a run of another study"
+    ),
+)
 @click.argument("name", required=False, metavar="[STUDY|RUN]")
 @click.option("--format", "form", type=click.Choice(["table", "csv", "json", "md"]), default="table", show_default=True,
-              help=message("help.option_format"))  # fmt: skip
-@click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
+              help=_("Output format."))  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help=_("Print JSON."))
 @click.option(
-    "--plot", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help=message("help.option_plot")
+    "--plot",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help=_("Write a plot to FILE (.svg or .png)."),
 )
-@click.option("--baseline", metavar="RUN", help=message("help.option_baseline"))
-@click.option("--metric", metavar="NAME", help=message("help.option_metric"))
-@click.option("--curve", metavar="METRIC", help=message("segments.option_curve"))
-@click.option("--suggest", is_flag=True, help=message("suggest.option_suggest"))
-@click.option("--advice", is_flag=True, help=message("gains.option_advice"))
-@click.option("--no-ask", is_flag=True, help=message("help.option_no_ask"))
+@click.option("--baseline", metavar="RUN", help=_("Use this run as the base."))
+@click.option("--metric", metavar="NAME", help=_("Show this metric instead of the study's."))
+@click.option("--curve", metavar="METRIC", help=_("Print a metric over time as CSV: step, value."))
+@click.option(
+    "--suggest",
+    is_flag=True,
+    help=_(
+        "Show the lines of the output that look like a throughput, or else like the time of an epoch or a "
+        "step, and the `metrics:` entry that reads each."
+    ),
+)
+@click.option("--advice", is_flag=True, help=_("What to try, with the expected gain of each and the command to type."))
+@click.option("--no-ask", is_flag=True, help=_("Do not query the scheduler."))
 def command(
     name: str | None,
     form: str,
@@ -62,15 +83,22 @@ def command(
         if run is not None and study is not None:  # the newest of both; a run of the study stands for the study
             run = None if run.study or run.created < study.record()["created"] else run
         if run is not None and study is not None and form == "table":
-            click.echo(message("cli.newest_study", study=study.id[-8:]), err=True)
+            click.echo(
+                _("the newest run is shown; newest study: hackathon results {study!q}", study=study.id[-8:]), err=True
+            )
     if suggest and not advice and (form not in ("table", "json") or plot or curve or baseline or metric):
-        raise RequestError("suggest.alone")
+        raise RequestError("suggest.alone", "--suggest goes with --json alone")
     of_run = form in ("table", "csv") and not (plot or baseline or metric) and (run is not None or study is None)
     if curve is not None and not advice and not of_run:
-        raise RequestError("segments.curve_alone")
+        raise RequestError(
+            "segments.curve_alone",
+            "--curve prints the CSV of one run: no study, other format, --plot, --baseline or --metric",
+        )
     if advice:
         if form not in ("table", "json") or plot or curve or suggest:
-            raise RequestError("gains.advice_alone")
+            raise RequestError(
+                "gains.advice_alone", "--advice goes with --json, not with other formats, --plot, --curve or --suggest"
+            )
         _advise(study, run, folder, as_json=form == "json", ask=not no_ask)
     elif suggest and (run is not None or study is not None):
         from hackathon.cli.study.suggest import show_suggestions
@@ -80,7 +108,11 @@ def command(
     elif (run is not None or (study is not None and study.tuned)) and (
         plot or baseline or (form in ("csv", "md") and curve is None)  # a curve is always CSV
     ):
-        raise RequestError("cli.of_scaling_study")
+        raise RequestError(
+            "cli.of_scaling_study",
+            "--plot, --baseline, and the formats csv and md are for scaling studies, not for single runs or tunings",
+            hint="Name a scaling study, or use --json.",
+        )
     elif run is not None and curve is not None:
         show_curve(run, curve)
     elif run is not None and (run.path / "segment").exists():
@@ -95,7 +127,12 @@ def command(
         states = status(runs_of(study), ask=not no_ask)
         show_study(study, states, form, plot=plot, baseline=baseline, metric=metric)
     else:
-        raise RequestError("cli.no_study", folder=folder.parent)
+        raise RequestError(
+            "cli.no_study",
+            "there is no study in {folder}",
+            hint="`hackathon scale --processes 1,2` creates one",
+            folder=folder.parent,
+        )
 
 
 def _advise(study: "Study | None", run: "RunDirectory | None", folder: Path, *, as_json: bool, ask: bool) -> None:
@@ -108,7 +145,12 @@ def _advise(study: "Study | None", run: "RunDirectory | None", folder: Path, *, 
     elif study is not None:
         advice_of_study(study, status(runs_of(study), ask=ask), as_json)
     else:
-        raise RequestError("cli.no_study", folder=folder.parent)
+        raise RequestError(
+            "cli.no_study",
+            "there is no study in {folder}",
+            hint="`hackathon scale --processes 1,2` creates one",
+            folder=folder.parent,
+        )
 
 
 def show_study(
@@ -137,9 +179,18 @@ def show_study(
         render(results, form, terminal=terminal, color=color, width=shutil.get_terminal_size().columns), nl=False
     )
     if results["metrics_from"] == PROJECT:
-        click.echo(message("suggest.from_project"), err=True)
+        click.echo(
+            _("read with the metrics of project.yaml as they are now, not with those of the time of submission"),
+            err=True,
+        )
     if form == "table" and any((point["shares"] or {}).get("advice") for point in points_of(results)):
-        click.echo(message("gains.pointer", name=study.id[-8:]), err=True)
+        click.echo(
+            _(
+                "what each piece of advice can gain, and the command to try it: `hackathon results {name!q} --advice`",
+                name=study.id[-8:],
+            ),
+            err=True,
+        )
     if _without_value(results):
         from hackathon.cli.study.suggest import pointer
         from hackathon.runs.study import runs_of
@@ -193,8 +244,8 @@ def _draw(results: dict[str, Any], path: Path) -> HackathonError | None:
     except HackathonError as error:
         return error
     for warning in warnings:
-        click.echo(f"{message('cli.warning')}: {warning}", err=True)
-    click.echo(message("cli.drawn", file=path), err=True)
+        click.echo(f"{_('warning')}: {warning}", err=True)
+    click.echo(_("plot written: {file}", file=path), err=True)
     return None
 
 

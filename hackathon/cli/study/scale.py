@@ -9,7 +9,7 @@ from hackathon.cli.options import job_options, named, option_force, option_trust
 from hackathon.cli.run.segments import refuse_for_study
 from hackathon.jobs.options import Options
 from hackathon.text.errors import RequestError
-from hackathon.text.messages import message
+from hackathon.text.messages import N_, _, ngettext
 
 if TYPE_CHECKING:
     from hackathon.jobs.places import Foreign
@@ -20,33 +20,67 @@ if TYPE_CHECKING:
     from hackathon.runs.status import RunStatus
 
 _MODE_TEXTS = {
-    "weak": "web.mode_weak",
-    "strong": "web.mode_strong",
+    "weak": N_("weak scaling"),
+    "strong": N_("strong scaling"),
 }
 
 SHOWN_FAILURES = 2
 """Failed points whose last log lines are printed, because one error usually breaks all points."""
 
 
-@named("scale", help=message("help.scale_help"))
+@named(
+    "scale",
+    help=_(
+        "Measure how the project scales: one job per process count, with the same number of threads at every "
+        "point. Weak scaling keeps the batch per process fixed, strong scaling the global batch. Points that "
+        "are not submitted yet are kept in the study.\n"
+        "\n"
+        "  hackathon scale --processes 1,2,4 --wait\n"
+        "  hackathon scale --processes 1,2,4,8 --mode strong --repeat 3\n"
+        "  hackathon scale --processes 1,2,4,8 --max-queued 2\n"
+        "  hackathon scale --processes 1,2 --vary lr=0.1,0.2 --vary env.NCCL_ALGO=Ring,Tree\n"
+        "  hackathon scale --resume            submit the remaining points"
+    ),
+)
 @click.argument("target", required=False, metavar="[RECIPE|FOLDER]")
 @job_options
-@click.option("--vary", multiple=True, metavar="NAME=VALUE,…", help=message("grid.option_vary"))
+@click.option(
+    "--vary",
+    multiple=True,
+    metavar="NAME=VALUE,…",
+    help=_(
+        "Vary a setting over these values: a parameter, launcher, queue, group, reservation, "
+        "processes_per_node, threads, walltime, or env.VARIABLE. Repeat the option for a grid."
+    ),
+)
 @click.option("--mode", type=click.Choice(["weak", "strong"]), default="weak", show_default=True,
-              help=message("help.option_mode"))  # fmt: skip
-@click.option("--repeat", metavar="N", type=click.IntRange(1, 100), default=1, help=message("help.option_scale_repeat"))
-@click.option("--max-queued", metavar="N", type=click.IntRange(min=1), help=message("help.option_max_queued"))
-@click.option("--resume", is_flag=False, flag_value="", metavar="[STUDY]", help=message("help.option_resume"))
-@click.option("--note", default="", metavar="TEXT", help=message("help.option_note"))
-@click.option("--tag", "tags", multiple=True, metavar="WORD", help=message("help.option_tag"))
+              help=_("weak: fixed batch per process; strong: fixed global batch."))  # fmt: skip
+@click.option("--repeat", metavar="N", type=click.IntRange(1, 100), default=1, help=_("Number of runs per point."))
+@click.option(
+    "--max-queued",
+    metavar="N",
+    type=click.IntRange(min=1),
+    help=_("Maximum number of jobs in the queue; `--resume` or `--wait` submits the rest."),
+)
+@click.option(
+    "--resume",
+    is_flag=False,
+    flag_value="",
+    metavar="[STUDY]",
+    help=_("Submit the remaining points of a study (default: the newest)."),
+)
+@click.option("--note", default="", metavar="TEXT", help=_("Note shown in results and on pages."))
+@click.option("--tag", "tags", multiple=True, metavar="WORD", help=_("A tag; may be repeated."))
 @click.option("--segments", hidden=True, expose_value=False, callback=refuse_for_study)
-@click.option("--preflight", is_flag=True, help=message("preflight.option"))
-@click.option("--in-place", is_flag=True, default=None, help=message("help.option_in_place"))
-@click.option("--dry-run", is_flag=True, help=message("help.option_dry_run"))
-@click.option("--wait", "waiting", is_flag=True, help=message("help.option_wait"))
+@click.option("--preflight", is_flag=True, help=_("Check the nodes with a short job first; start only if it succeeds."))
+@click.option(
+    "--in-place", is_flag=True, default=None, help=_("Run in the project folder itself instead of a snapshot.")
+)
+@click.option("--dry-run", is_flag=True, help=_("Show what would be submitted, without submitting it."))
+@click.option("--wait", "waiting", is_flag=True, help=_("Wait until all jobs have finished."))
 @option_force
 @option_trust
-@click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
+@click.option("--json", "as_json", is_flag=True, help=_("Print JSON."))
 @several_processes
 def command(
     target: str | None,
@@ -75,12 +109,19 @@ def command(
 
     if resume is not None:
         if preflight:
-            raise RequestError("preflight.with_resume")
+            raise RequestError(
+                "preflight.with_resume", "--preflight is chosen when a study is created, not when it is resumed"
+            )
         from dataclasses import replace
 
         altered = replace(options, no_project=False) != Options()
         if vary or counts or altered or repeat > 1 or mode != "weak" or note or tags:
-            raise RequestError("grid.with_resume")
+            raise RequestError(
+                "grid.with_resume",
+                "a resumed study keeps what was planned: --vary, job options, --mode, --repeat, --note and "
+                "--tag cannot be combined with --resume",
+                hint="leave them out, or start a new study",
+            )
         campaign, remaining = _resumed(resume, target, options, foreign, dry_run)
         if not dry_run:
             _go_on(campaign, max_queued, waiting, as_json)
@@ -88,7 +129,7 @@ def command(
             _show_json(remaining)
         return
     if not counts:
-        raise RequestError("cli.scale_needs_processes")
+        raise RequestError("cli.scale_needs_processes", "no process counts given", hint="--processes 1,2,4")
     sources = find_sources(target, options, foreign=foreign)
     cells = grid(sources, read_axes(vary, sources), counts, mode, repeat)
     planned = plan(sources, cells, repeat=repeat, preflight=preflight, admit=show_plan)
@@ -103,8 +144,19 @@ def command(
     unit = metric_unit(request.metrics, request.metric)
     campaign = begin(planned, note=note, tags=tags, unit=unit, told=show_preflight)
     study, points = campaign.study, len(planned.jobs)
-    kind = message(_MODE_TEXTS[mode])
-    click.echo(message("cli.study_is", study=study.id, points=points, repeat=repeat, mode=kind), err=True)
+    kind = _(_MODE_TEXTS[mode])
+    click.echo(
+        ngettext(
+            "study {study}: {points} point × {repeat}, {mode}",
+            "study {study}: {points} points × {repeat}, {mode}",
+            points,
+            study=study.id,
+            points=points,
+            repeat=repeat,
+            mode=kind,
+        ),
+        err=True,
+    )
     _go_on(campaign, max_queued, waiting, as_json)
 
 
@@ -116,7 +168,13 @@ def _suggest_rehearsal(sources: "Sources") -> None:
     if sources.project is None or sources.project.command is None or find_studies(sources.runs.parent):
         return
     if not any(run.known().rehearsal for run in find_runs(sources.runs)):
-        click.echo(message("rehearsal.first"), err=True)
+        click.echo(
+            _(
+                "First time with this program? `hackathon try` takes a minute and says whether its numbers can "
+                "be believed."
+            ),
+            err=True,
+        )
 
 
 def _resumed(
@@ -133,7 +191,12 @@ def _resumed(
 
     campaign = resume(name, target, options, runs_folder().parent, foreign=foreign)
     if campaign.study.tuned:
-        raise RequestError("tune.is_tuned", study=campaign.study.id[-8:])
+        raise RequestError(
+            "tune.is_tuned",
+            "{study} is a tuning study",
+            hint="Continue it with: hackathon tune --resume {study!q}",
+            study=campaign.study.id[-8:],
+        )
     remaining = campaign.rest(status(runs_of(campaign.study), ask=False))
     if remaining.jobs:
         (show_plan if dry_run else admit)(remaining)
@@ -193,13 +256,41 @@ def _go_on(campaign: "Campaign", max_queued: int | None, waiting: bool, as_json:
     states = status(runs_of(study))
     for state in states:
         if state.state == "UNCERTAIN":  # it counts as submitted, so that no point runs twice
-            click.echo(message("cli.submit_unclear", run=state.run_id[-8:]), err=True)
+            click.echo(
+                _(
+                    "it is unclear whether {run} reached the queue: `hackathon status` searches for it by its "
+                    "name; if it stays UNCERTAIN, run `hackathon submit --again {run!q}`",
+                    run=state.run_id[-8:],
+                ),
+                err=True,
+            )
     left = len(pending_points(study, states))
     if left:
-        click.echo(message("cli.study_left", left=left, study=study.id[-8:]), err=True)
+        click.echo(
+            ngettext(
+                "{left} job not submitted yet: hackathon scale --resume {study!q}",
+                "{left} jobs not submitted yet: hackathon scale --resume {study!q}",
+                left,
+                left=left,
+                study=study.id[-8:],
+            ),
+            err=True,
+        )
     pending = len(held_points(study))
     if pending:
-        click.echo(message("cli.study_held", held=pending, study=study.id[-8:], minutes=round(LIVE / 60)), err=True)
+        click.echo(
+            ngettext(
+                "another process is submitting {held} job of this study; if they do not appear within "
+                "{minutes} minutes: hackathon scale --resume {study!q}",
+                "another process is submitting {held} jobs of this study; if they do not appear within "
+                "{minutes} minutes: hackathon scale --resume {study!q}",
+                pending,
+                held=pending,
+                study=study.id[-8:],
+                minutes=round(LIVE / 60),
+            ),
+            err=True,
+        )
     if not waiting:
         if as_json:
             import json
@@ -210,7 +301,7 @@ def _go_on(campaign: "Campaign", max_queued: int | None, waiting: bool, as_json:
                     {"study": study.id, "runs": rows, "left": left, "held": pending}, ensure_ascii=False, indent=1
                 )
             )
-        click.echo(message("cli.study_next", study=study.id[-8:]), err=True)
+        click.echo(_("next: hackathon status {study!q}; hackathon results {study!q}", study=study.id[-8:]), err=True)
         return
     from hackathon.cli.study.results import show_study
 

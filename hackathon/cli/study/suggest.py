@@ -8,7 +8,7 @@ import click
 
 from hackathon.cli.json_output import echo_json
 from hackathon.text.errors import RequestError
-from hackathon.text.messages import message
+from hackathon.text.messages import Message, _
 
 if TYPE_CHECKING:
     from hackathon.logs.suggest import Suggestion
@@ -45,14 +45,30 @@ def show_suggestions(runs: "Sequence[RunDirectory]", name: str, *, as_json: bool
         else:
             click.echo("\n".join(lines(run.id, matches, numbers)))
         return
-    raise RequestError("suggest.none" if looked else "suggest.no_output", source=name, name=name)
+    raise RequestError(
+        Message(
+            "suggest.none",
+            "no line of {source} looks like a throughput, or like the time of an epoch or a step",
+            hint="print one at regular intervals, e.g. `throughput: 812.3 samples/s`",
+        )
+        if looked
+        else Message("suggest.no_output", "no run of {name} has any output"),
+        source=name,
+        name=name,
+    )
 
 
 def pointer(runs: "Sequence[RunDirectory]", name: str) -> str:
     """Return where to see measurable lines of runs without a value, or what to print if there are none."""
     if any(_found([*logs[:1], *logs[1:][-1:]]) for logs in map(_logs, runs[:LOOKED_AT])):
-        return message("suggest.try", name=name)
-    return message("suggest.no_line", hint=message("suggest.none_hint"))
+        return _(
+            "No throughput was found. `hackathon results --suggest {name!q}` shows the lines that could be measured",
+            name=name,
+        )
+    return _(
+        "No throughput was found, and no line looks like one: {hint}",
+        hint=_("print one at regular intervals, e.g. `throughput: 812.3 samples/s`"),
+    )
 
 
 def _logs(run: "RunDirectory") -> list[Path]:
@@ -81,13 +97,18 @@ def lines(source: str, suggestions: "Sequence[Suggestion]", numbers: Mapping[str
     from hackathon.logs.suggest import block
 
     rates = _rate(numbers)
-    notes = [message("suggest.paste", source=source)]
+    notes = [_("{source}: the first entry below goes into project.yaml; the others are alternatives", source=source)]
     notes += [
-        message("suggest.known", name=name, value=f"{value:g}", unit=metric_unit({}, name))
+        _(
+            "already read without configuration: {name} = {value} {unit}; an entry for it replaces this reading",
+            name=name,
+            value=f"{value:g}",
+            unit=metric_unit({}, name),
+        )
         for name, value in rates.items()
     ]
     if suggestions and suggestions[0].each and suggestions[0].ranks == "first":
-        notes.append(message("suggest.each"))
+        notes.append(_("the unit counts one process: the value is that of one process, not of the whole job"))
     return block(suggestions, notes, active=not rates)
 
 
@@ -100,9 +121,14 @@ def from_log(path: Path) -> list[str]:
     from hackathon.logs.suggest import suggestions
 
     matches = suggestions([path])
-    numbers, _ = read_formats([], path, [], processes=1, torn=True)
+    numbers, __ = read_formats([], path, [], processes=1, torn=True)
     if not matches:
-        raise RequestError("suggest.none", source=path)
+        raise RequestError(
+            "suggest.none",
+            "no line of {source} looks like a throughput, or like the time of an epoch or a step",
+            hint="print one at regular intervals, e.g. `throughput: 812.3 samples/s`",
+            source=path,
+        )
     return lines(path.name, matches, numbers)
 
 

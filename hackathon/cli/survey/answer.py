@@ -11,7 +11,7 @@ import click
 from hackathon.cli.options import Assignment, named
 from hackathon.cli.show import printable
 from hackathon.text.errors import RequestError
-from hackathon.text.messages import localized, message
+from hackathon.text.messages import _, localized
 
 if TYPE_CHECKING:
     from hackathon.config.survey import Question, Survey
@@ -23,11 +23,45 @@ LONGEST_TOKEN = 200
 """Characters of a token that are read."""
 
 
-@named("answer", help=message("help.survey_answer_help"))
+@named(
+    "answer",
+    help=_(
+        "Answer the event's survey in the terminal. Published results are anonymous. The organisers, however, "
+        "can see who answered: your answer is a file of your account, which only they can find and read, and "
+        "which is deleted when the survey is closed. To correct your answer, answer again: the newest one "
+        "counts.\n"
+        "\n"
+        "  hackathon survey answer\n"
+        "  hackathon survey answer after --lang ja\n"
+        "  hackathon survey answer after --set length=3 --set satisfaction=5 --set comments='thank you'"
+    ),
+)
 @click.argument("name", metavar="[NAME]", required=False)
-@click.option("--token", "with_token", is_flag=True, help=message("help.option_survey_token"))
-@click.option("-p", "--set", "answers", type=Assignment(), multiple=True, help=message("help.option_survey_set"))
-@click.option("--shared", type=click.Path(file_okay=False, path_type=Path), help=message("help.option_shared"))
+@click.option(
+    "--token",
+    "with_token",
+    is_flag=True,
+    help=_(
+        "Ask for your token, if you got one; it can be used once, here or in the form. Without a terminal: the "
+        "first line of standard input, because others can read command lines."
+    ),
+)
+@click.option(
+    "-p",
+    "--set",
+    "answers",
+    type=Assignment(),
+    multiple=True,
+    help=_(
+        "Give an answer instead of being asked; repeat it for several choices. Others on the machine can read "
+        "command lines."
+    ),
+)
+@click.option(
+    "--shared",
+    type=click.Path(file_okay=False, path_type=Path),
+    help=_("The event's shared directory, instead of the one in hackathon.yaml."),
+)
 def command(name: str | None, with_token: bool, answers: tuple[tuple[str, str], ...], shared: Path | None) -> None:
     from hackathon.board.directory import find_shared
     from hackathon.survey.dropbox import drop, published
@@ -40,9 +74,16 @@ def command(name: str | None, with_token: bool, answers: tuple[tuple[str, str], 
     elif sys.stdin.isatty() and sys.stderr.isatty():
         values = _asked(frozen.survey)
     else:
-        raise RequestError("survey.no_terminal")
+        raise RequestError(
+            "survey.no_terminal",
+            "no terminal to ask the questions",
+            hint="pass the answers: --set ID=VALUE, once per question",
+        )
     drop(box, frozen, values, token)
-    click.echo(message("survey.dropped"), err=True)
+    click.echo(
+        _("your answer is saved; to correct it, answer again before the survey is closed: the newest answer counts"),
+        err=True,
+    )
     if localized(frozen.survey.thanks):
         click.echo(printable(localized(frozen.survey.thanks)), err=True)
 
@@ -55,9 +96,16 @@ def _box(shared: Path, name: str | None) -> "Box":
     if name is None:
         names = open_surveys(shared)
         if len(names) > 1:
-            raise RequestError("survey.which", names=", ".join(names))
+            raise RequestError(
+                "survey.which", "there are several surveys: {names}", hint="name one of them", names=", ".join(names)
+            )
         if not names:
-            raise RequestError("survey.not_there", folder=shared)
+            raise RequestError(
+                "survey.not_there",
+                "no survey is open in {folder}",
+                hint="ask the organisers whether it is open",
+                folder=shared,
+            )
         name = names[0]
     return Box(shared, shared / SURVEYS / survey_name(name))
 
@@ -68,12 +116,16 @@ def _token() -> str:
 
     # there is no option for the token, because everybody on the machine can read command lines
     if sys.stdin.isatty() and sys.stderr.isatty():
-        text = str(click.prompt(message("survey.token_ask"), err=True))
+        text = str(click.prompt(_("Your token"), err=True))
     else:
         text = sys.stdin.readline(LONGEST_TOKEN)
     # an answer with a mistyped token would be dropped later without a message to its author
     if len(plain_token(text)) != TOKEN_LETTERS:
-        raise RequestError("survey.token_unknown")
+        raise RequestError(
+            "survey.token_unknown",
+            "this token was never issued",
+            hint="copy it again from the organisers' message: 16 letters and digits",
+        )
     return plain_token(text)
 
 
@@ -88,7 +140,9 @@ def _given(survey: "Survey", answers: Sequence[tuple[str, str]]) -> "dict[str, V
         lines = "\n".join(
             f"  {problem.question}: {problem.text}" if problem.question else f"  {problem.text}" for problem in problems
         )
-        raise RequestError("survey.answer_wrong", problems=printable(lines, kept="\n"))
+        raise RequestError(
+            "survey.answer_wrong", "the answer was not accepted:\n{problems}", problems=printable(lines, kept="\n")
+        )
     return values
 
 
@@ -100,7 +154,7 @@ def _asked(survey: "Survey") -> "dict[str, Value]":
     from hackathon.survey.frozen import promise
 
     _say(promise(survey))
-    _say(message("survey.how_to_answer"))
+    _say(_("Leave a line empty to skip a question; press Ctrl-C to quit without answering."))
     values: dict[str, Value] = {}
     while True:
         for number, question in enumerate(survey.questions, 1):
@@ -108,14 +162,16 @@ def _asked(survey: "Survey") -> "dict[str, Value]":
             _say(click.style(f"{number}/{len(survey.questions)}  {printable(localized(question.text))}", bold=True))
             _ask(survey, question, values)
         if not values:
-            _say(message("survey.nothing_answered"))
+            _say(_("no question has an answer"))
             raise click.exceptions.Exit(2)
         _say("")
         for question in survey.questions:
             _say(f"  {printable(localized(question.text))}: {_shown(question, values)}")
-        if click.confirm(message("survey.send_ask"), default=True, err=True):
+        if click.confirm(_("Send this?"), default=True, err=True):
             return values
-        if not click.confirm(message("survey.again_ask"), default=True, err=True):
+        if not click.confirm(
+            _("Go through the questions again? An empty line keeps your answer."), default=True, err=True
+        ):
             raise click.exceptions.Exit(0)
 
 
@@ -148,11 +204,11 @@ def _about(question: "Question") -> list[str]:
     for number, (value, label) in enumerate(question.options.items(), 1):
         lines.append(f"  {number}  {localized(label, value)}")
     if question.kind == "choices":
-        lines.append(message("survey.several"))
+        lines.append(_("several: numbers separated by commas, for example 1,3"))
     if localized(question.unit):
         lines.append(f"[{localized(question.unit)}]")
     if question.kind == "text":
-        lines.append(message("survey.lines"))
+        lines.append(_("several lines are allowed; an empty line ends the answer"))
     return lines
 
 

@@ -8,30 +8,45 @@ import click
 from hackathon.cli.json_output import echo_json
 from hackathon.cli.options import Assignment, named
 from hackathon.text.errors import WRONG_REQUEST
-from hackathon.text.messages import message
+from hackathon.text.messages import N_, _
 
 if TYPE_CHECKING:
     from hackathon.survey.importing import Imported
 
 _ROLE_TEXTS = {
-    "token": "survey_import.role_token",
-    "identity": "survey_import.role_identity",
-    "ignored": "survey_import.role_ignored",
+    "token": N_("(token)"),
+    "identity": N_("(person and time: not stored)"),
+    "ignored": N_("(skipped)"),
 }
 
 SHOWN = 50
 
 
-@named("import", help=message("help.survey_import_help"))
+@named(
+    "import",
+    help=_(
+        "Take answers from CSV files of Google Forms and LimeSurvey, and from files that the offline page "
+        "saved. Columns are matched by id or question text; times, mail addresses and names are never stored. "
+        "The same export counts once: a keyed digest of each row is kept until the survey is closed. All "
+        "files, or nothing: every problem is reported with file, line and column.\n"
+        "\n"
+        "  hackathon survey import answers.csv --dry-run        which column is which question\n"
+        "  hackathon survey import answers.csv after\n"
+        "  hackathon survey import answers.csv --encoding cp932 --map 'Q7=length' --map '#9=-'\n"
+        "  hackathon survey import answer-*.json                from the offline page"
+    ),
+)
 @click.argument("files", metavar="FILE... [NAME]", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--survey", "name", metavar="NAME", help=message("help.option_survey_name"))
-@click.option("--encoding", metavar="NAME", help=message("help.option_survey_encoding"))
+@click.option("--survey", "name", metavar="NAME", help=_("Name of the survey (instead of after the files)."))
+@click.option("--encoding", metavar="NAME", help=_("utf-8, cp932, euc_jp, utf-16 … (default: detected)."))
 @click.option("--map", "mapping", metavar="COLUMN=ID", type=Assignment(), multiple=True,
-              help=message("help.option_survey_map"))  # fmt: skip
-@click.option("--dry-run", is_flag=True, help=message("help.option_survey_dry_run"))
-@click.option("--skip-bad", is_flag=True, help=message("help.option_survey_skip_bad"))
-@click.option("--incomplete", is_flag=True, help=message("help.option_survey_incomplete"))
-@click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
+              help=_("Question of a column (heading or #number); `-` for none."))  # fmt: skip
+@click.option(
+    "--dry-run", is_flag=True, help=_("Show the question of each column and all problems, without saving anything.")
+)
+@click.option("--skip-bad", is_flag=True, help=_("Skip rows with a problem."))
+@click.option("--incomplete", is_flag=True, help=_("Take rows of people who did not send the form, too."))
+@click.option("--json", "as_json", is_flag=True, help=_("Print JSON."))
 def command(
     files: tuple[Path, ...], name: str | None, encoding: str | None, mapping: tuple[tuple[str, str], ...],
     dry_run: bool, skip_bad: bool, incomplete: bool, as_json: bool,
@@ -67,13 +82,13 @@ def _echo(imported: "Imported", name: str, dry_run: bool, skip_bad: bool) -> Non
     from hackathon.cli.show import echo_table, printable
 
     if dry_run:
-        heads = [message("survey_import.column_of"), message("survey_import.is_question")]
+        heads = [_("column"), _("question")]
         rows = [
             [
                 column.heading,
-                f"{column.question} {column.option}".strip() or message(_ROLE_TEXTS[column.role]),
+                f"{column.question} {column.option}".strip() or _(_ROLE_TEXTS[column.role]),
             ]
-            for _, column in imported.columns
+            for __, column in imported.columns
         ]
         echo_table(heads, rows)
     for problem in imported.problems[:SHOWN]:
@@ -81,22 +96,31 @@ def _echo(imported: "Imported", name: str, dry_run: bool, skip_bad: bool) -> Non
     if len(imported.problems) > SHOWN:
         click.echo(f"  … {len(imported.problems) - SHOWN}", err=True)
     for remedy in dict.fromkeys(problem.remedy for problem in imported.problems if problem.remedy):
-        click.echo(printable(f"{message('cli.hint')}: {remedy}"), err=True)
+        click.echo(printable(f"{_('hint')}: {remedy}"), err=True)
     for text, count in (
-        ("survey_import.known", imported.known),
-        ("survey_import.spent", imported.spent),
-        ("survey_import.blank", imported.blank),
-        ("survey_import.incomplete", imported.incomplete),
-        ("survey_import.skipped", imported.skipped if skip_bad else 0),
+        (N_("{count} {count:row|rows} had been imported already"), imported.known),
+        (N_("{count} {count:answer does|answers do} not count: the token was already used"), imported.spent),
+        (N_("{count} {count:row has|rows have} no answers"), imported.blank),
+        (N_("{count} {count:row|rows} left out: the form was not sent (--incomplete takes them)"), imported.incomplete),
+        (N_("{count} {count:row|rows} skipped"), imported.skipped if skip_bad else 0),
     ):
         if count:
-            click.echo(message(text, count=count), err=True)
+            click.echo(_(text, count=count), err=True)
     if imported.stored or (dry_run and (skip_bad or not imported.problems)):
-        text = "survey_import.done" if imported.stored else "survey_import.would"
-        click.echo(message(text, counted=imported.counted, name=name), err=True)
+        text = (
+            N_("{name}: {counted} {counted:answer|answers} imported")
+            if imported.stored
+            else N_("{name}: {counted} {counted:answer|answers} would be imported; nothing was saved")
+        )
+        click.echo(_(text, counted=imported.counted, name=name), err=True)
     else:
         click.echo(
-            message("survey_import.nothing_at_all" if imported.whole_file else "survey_import.nothing"), err=True
+            _(
+                N_("nothing was imported")
+                if imported.whole_file
+                else N_("nothing was imported: fix the file, or skip such rows with --skip-bad")
+            ),
+            err=True,
         )
 
 

@@ -9,7 +9,7 @@ import click
 
 from hackathon.cli.options import named
 from hackathon.text.errors import HackathonError, RequestError, UnavailableError
-from hackathon.text.messages import message
+from hackathon.text.messages import NP_, _, pgettext
 
 if TYPE_CHECKING:
     import socket
@@ -23,14 +23,47 @@ LOOPBACK = ("127.0.0.1", "::1", "localhost")
 FILE = click.Path(dir_okay=False, path_type=Path)
 
 
-@named("serve", help=message("help.survey_serve_help"))
+@named(
+    "serve",
+    help=_(
+        "Serve the form of a survey on a port of this machine until Ctrl-C. Participants come by a link of "
+        "their own, which counts once; a tunnel or reverse proxy leads to the port. Answers are anonymous in "
+        "everything that is published.\n"
+        "\n"
+        "  hackathon survey serve --tokens 30                        open it, and print 30 links\n"
+        "  hackathon survey serve --tokens 30 --url https://survey.example.org/ --sheet slips.html\n"
+        "  ssh -R 8080:127.0.0.1:8017 web.example.org                a tunnel, from the login node\n"
+        "  hackathon survey serve --page form.html                   a file that works without a network"
+    ),
+)
 @click.argument("name", required=False)
-@click.option("--tokens", metavar="N", type=click.IntRange(min=1), help=message("help.option_serve_tokens"))
-@click.option("--url", metavar="URL", help=message("help.option_url"))
-@click.option("--port", metavar="N", type=click.IntRange(0, 65535), default=PORT, help=message("help.option_form_port"))
-@click.option("--bind", metavar="ADDRESS", default="127.0.0.1", help=message("help.option_form_bind"))
-@click.option("--sheet", metavar="FILE", type=FILE, help=message("help.option_sheet"))
-@click.option("--page", metavar="FILE", type=FILE, help=message("help.option_offline_page"))
+@click.option(
+    "--tokens",
+    metavar="N",
+    type=click.IntRange(min=1),
+    help=_("Create N new links, one per person; opens the survey if it is not open."),
+)
+@click.option("--url", metavar="URL", help=_("Public address of the form, with which links start."))
+@click.option(
+    "--port",
+    metavar="N",
+    type=click.IntRange(0, 65535),
+    default=PORT,
+    help=_("Port; 0: any free port (default: 8017)."),
+)
+@click.option(
+    "--bind",
+    metavar="ADDRESS",
+    default="127.0.0.1",
+    help=_("Address to listen on (default: 127.0.0.1, reachable only from this machine)."),
+)
+@click.option("--sheet", metavar="FILE", type=FILE, help=_("Write the new links as printable slips with QR codes."))
+@click.option(
+    "--page",
+    metavar="FILE",
+    type=FILE,
+    help=_("Write the form as one HTML file that saves answers as files, instead of serving it."),
+)
 def command(
     name: str | None, tokens: int | None, url: str | None, port: int, bind: str, sheet: Path | None, page: Path | None
 ) -> None:
@@ -39,14 +72,29 @@ def command(
     try:
         from hackathon.web.survey_form.server import public_address
     except ImportError as error:
-        raise RequestError("survey_form.no_web", what=error.name or error) from None
+        raise RequestError(
+            "survey_form.no_web",
+            "the form needs packages that are not installed: {what}",
+            hint="pip install starlette uvicorn",
+            what=error.name or error,
+        ) from None
     collection = find_collection(name, Path.cwd(), ("draft", "open"))
     if collection.closing:
-        raise RequestError("survey_form.is_closed", name=collection.name)
+        raise RequestError(
+            "survey_form.is_closed", "survey {name} is closed and accepts no more answers", name=collection.name
+        )
     if collection.state == "draft" and tokens is None:
-        raise RequestError("survey_form.draft", name=collection.name)
+        raise RequestError(
+            "survey_form.draft",
+            NP_("survey_form", "survey {name} is not open yet"),
+            hint="hackathon survey serve {name!q} --tokens N opens it for N people; after that, its questions "
+            "cannot be changed",
+            name=collection.name,
+        )
     if sheet is not None and tokens is None:
-        raise RequestError("survey_form.no_tokens")
+        raise RequestError(
+            "survey_form.no_tokens", "slips are created for new links", hint="give their number: --tokens N"
+        )
     public = public_address(url) if url else None
     if page is not None:
         new_tokens = collection.open(tokens) if tokens else []
@@ -59,7 +107,13 @@ def command(
         try:
             listener = stack.enter_context(listening(bind, port))
         except OSError as error:
-            raise RequestError("survey_form.no_port", where=f"{bind}:{port}", reason=error.strerror or error) from None
+            raise RequestError(
+                "survey_form.no_port",
+                "cannot listen on {where}: {reason}",
+                hint="choose another port with --port N, or use --port 0 for a free one",
+                where=f"{bind}:{port}",
+                reason=error.strerror or error,
+            ) from None
         _serve(collection, listener, bind, tokens, public, sheet)
 
 
@@ -91,13 +145,13 @@ def _serve(
     def ready() -> None:
         _tell(collection, base, own, public is not None, bind)
         _hand_out(collection, new_tokens, base, sheet)
-        click.echo(message("survey_form.until"))
+        click.echo(_("Press Ctrl-C to stop; answers are kept."))
 
     app = SurveyApp(
         collection, title, names | {public.host} if public else names, any_number, public.paths if public else ("/",)
     )
     serve(listener, app, ready)
-    click.echo(message("survey_form.ended", answered=len(collection.answers())), err=True)
+    click.echo(_("The form has stopped. Answers so far: {answered}.", answered=len(collection.answers())), err=True)
 
 
 def _tell(collection: "Collection", base: str, own: str, public: bool, bind: str) -> None:
@@ -105,14 +159,23 @@ def _tell(collection: "Collection", base: str, own: str, public: bool, bind: str
     from hackathon.cli.show import printable
     from hackathon.text.messages import localized
 
-    click.echo(message("survey_form.open", title=printable(localized(collection.survey.title))))
+    click.echo(_("The form of {title} is available at", title=printable(localized(collection.survey.title))))
     click.echo(f"  {base}")
     if base.startswith("http://") and (public or bind not in LOOPBACK):
-        click.echo(f"{message('cli.warning')}: {message('survey_form.plain_http', url=base)}", err=True)
+        click.echo(
+            f"{_('warning')}: "
+            + _("{url} is not encrypted: others on the network can read answers and links", url=base),
+            err=True,
+        )
     if public:
-        click.echo(message("survey_form.behind", address=own))
+        click.echo(_("It listens on {address}: point the tunnel or the reverse proxy there.", address=own))
     elif bind in LOOPBACK:
-        click.echo(message("survey_form.tunnel"))
+        click.echo(
+            _(
+                "This address works only on this machine: set up a tunnel or a reverse proxy, and give its "
+                "public address with --url https://…"
+            )
+        )
 
 
 def _hand_out(collection: "Collection", tokens: Sequence[str], base: str, sheet: Path | None) -> None:
@@ -131,14 +194,18 @@ def _hand_out(collection: "Collection", tokens: Sequence[str], base: str, sheet:
         except (HackathonError, OSError) as error:
             # the new tokens exist only in this process, so a failure to write the file must not lose them
             reason = error if isinstance(error, HackathonError) else _unwritten(sheet, error)
-            click.echo(f"{message('cli.warning')}: {reason}", err=True)
+            click.echo(f"{_('warning')}: {reason}", err=True)
         else:
-            click.echo(message("survey_form.written", path=sheet))
-            click.echo(message("survey_form.sheet_secret"))
+            click.echo(pgettext("survey_form", "created {path}", path=sheet))
+            click.echo(_("Each slip can be used for one answer: do not share the file."))
             if base and find_spec("segno") is None:
-                click.echo(f"{message('cli.warning')}: {message('survey_form.no_qr')}", err=True)
+                click.echo(
+                    f"{_('warning')}: "
+                    + _("the slips have no QR codes: the package segno is not installed (pip install segno)"),
+                    err=True,
+                )
             return
-    click.echo(message("survey_form.links", count=len(tokens)))
+    click.echo(_("{count} links, one per person. Each can be used for one answer:", count=len(tokens)))
     for token in tokens:
         click.echo(f"  {base}?t={token}" if base else f"  {token}")
 
@@ -153,8 +220,8 @@ def _write_page(collection: "Collection", path: Path) -> None:
         _write(path, offline_page(collection.name, collection.digest, collection.survey, title), 0o644)
     except OSError as error:
         raise _unwritten(path, error) from None
-    click.echo(message("survey_form.written", path=path))
-    click.echo(message("survey_form.page_how"))
+    click.echo(pgettext("survey_form", "created {path}", path=path))
+    click.echo(_("Participants open it, save a file, and submit that file. To import: hackathon survey import FILE…"))
 
 
 def _write(path: Path, text: str, mode: int) -> None:
@@ -164,4 +231,9 @@ def _write(path: Path, text: str, mode: int) -> None:
 
 
 def _unwritten(path: Path, error: OSError) -> HackathonError:
-    return UnavailableError("survey_form.no_file", path=path, reason=error.strerror or error)
+    return UnavailableError(
+        "survey_form.no_file",
+        NP_("survey_form", "{path} cannot be written: {reason}"),
+        path=path,
+        reason=error.strerror or error,
+    )

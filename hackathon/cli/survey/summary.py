@@ -7,7 +7,7 @@ import click
 
 from hackathon.cli.options import named
 from hackathon.text.errors import HackathonError, RequestError
-from hackathon.text.messages import message
+from hackathon.text.messages import N_, _, pgettext
 
 if TYPE_CHECKING:
     from hackathon.survey.collection import Collection
@@ -16,20 +16,43 @@ if TYPE_CHECKING:
 FORMATS = ("table", "markdown", "csv", "json")
 
 
-@named("summary", help=message("help.survey_summary_help"))
+@named(
+    "summary",
+    help=_(
+        "Counts, medians, shares with intervals, free answers. Groups are shown only if no small group can be "
+        "derived from the published numbers. Free answers go out once somebody has read "
+        "surveys/NAME/texts.yaml and set `reviewed: true`.\n"
+        "\n"
+        "  hackathon survey summary after\n"
+        "  hackathon survey summary after --format markdown --to summary.md --plot summary.svg\n"
+        "  hackathon survey summary after --format json --to after.json\n"
+        "  hackathon survey summary after --compare ../last-year/after.json"
+    ),
+)
 @click.argument("name", required=False, metavar="[NAME]")
 @click.option(
-    "--format", "form", type=click.Choice(FORMATS), default="table", help=message("help.option_survey_format")
+    "--format",
+    "form",
+    type=click.Choice(FORMATS),
+    default="table",
+    help=_("Output format; json can be passed to --compare."),
 )
 @click.option("--plot", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path),
-              help=message("help.option_survey_plot"))  # fmt: skip
+              help=_("Also plot the ratings: .svg or .png."))  # fmt: skip
 @click.option("--compare", "other", metavar="OTHER", type=click.Path(path_type=Path),
-              help=message("help.option_survey_compare"))  # fmt: skip
+              help=_("Compare with the folder of another event or a summary in JSON."))  # fmt: skip
 @click.option("--to", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path),
-              help=message("help.option_survey_to"))  # fmt: skip
-@click.option("--by", metavar="ID", help=message("help.option_survey_by"))
-@click.option("--all", "private", is_flag=True, help=message("help.option_survey_all"))
-@click.option("--answers", is_flag=True, help=message("help.option_survey_answers"))
+              help=_("Output file."))  # fmt: skip
+@click.option("--by", metavar="ID", help=_("Show only the breakdown by this question."))
+@click.option(
+    "--all",
+    "private",
+    is_flag=True,
+    help=_("For organisers only: include open surveys and small groups. Not for publication."),
+)
+@click.option(
+    "--answers", is_flag=True, help=_("Print each answer as a line of CSV; only surveys that are not anonymous.")
+)
 def command(
     name: str | None, form: str, plot: Path | None, other: Path | None, to: Path | None, by: str | None, private: bool,
     answers: bool,
@@ -38,7 +61,7 @@ def command(
     from hackathon.survey.publication import summary_of
 
     if other is not None and (plot is not None or by is not None):
-        raise RequestError("survey_summary.compare_form")
+        raise RequestError("survey_summary.compare_form", "a comparison cannot be combined with --plot or --by")
     collection = find_collection(name, Path.cwd(), ("open",) if private or answers else ("closed",))
     if answers:
         _print_answers(collection, to)
@@ -50,8 +73,8 @@ def command(
         from hackathon.survey.chart import write_chart
 
         for warning in write_chart(summary, plot):
-            click.echo(f"{message('cli.warning')}: {warning}", err=True)
-        click.echo(message("survey_summary.written", file=plot), err=True)
+            click.echo(f"{_('warning')}: {warning}", err=True)
+        click.echo(pgettext("survey_summary", "written: {file}", file=plot), err=True)
     selected = _only(summary, by) if by is not None else summary
     text = _formed(selected, form) if other is None else _compared(_other(other, summary.name, private), selected, form)
     if to is None:
@@ -65,7 +88,12 @@ def _print_answers(collection: "Collection", to: Path | None) -> None:
     from hackathon.survey.exchange import answers_csv
 
     if collection.survey.anonymous:
-        raise RequestError("survey_summary.answers_anonymous", name=collection.name)
+        raise RequestError(
+            "survey_summary.answers_anonymous",
+            "survey {name} is anonymous, so single answers are not shown",
+            hint="its summary: hackathon survey summary {name!q}",
+            name=collection.name,
+        )
     text = answers_csv(collection.survey, collection.answers())
     if to is None:
         click.echo(text, nl=False)
@@ -86,16 +114,27 @@ def _review(collection: "Collection") -> None:
     try:
         write_texts(collection.folder, collection.survey, collection.answers(), names)
     except OSError as error:
-        raise HackathonError("survey_summary.cannot_write", file=path, reason=error.strerror) from None
+        raise HackathonError(
+            "survey_summary.cannot_write", "{file} cannot be written: {reason}", file=path, reason=error.strerror
+        ) from None
     texts = read_texts(collection.folder, collection.survey)
     if texts is not None and not texts.reviewed:
-        click.echo(message("survey_summary.texts_written", file=path), err=True)
+        click.echo(_("Review the free-text answers, then set `reviewed: true`: {file}", file=path), err=True)
     sentences = [sentence.text for some in (texts.sentences.values() if texts else ()) for sentence in some]
     matches = [some for text in sentences if (some := mentions(text, names))]
     if matches and texts is not None:
         text = printable(told(list(dict.fromkeys(mention for some in matches for mention in some))))
-        identifier = "survey_summary.texts_still" if texts.reviewed else "survey_summary.texts_mentions"
-        click.echo(message(identifier, count=len(matches), file=path, what=text), err=True)
+        identifier = (
+            N_(
+                "reviewed sentences still contain a name, a team, a telephone number or an address: {count} "
+                "({file}): {what}"
+            )
+            if texts.reviewed
+            else N_(
+                "sentences with a name, a team, a telephone number or an address: {count}; they are marked in {file}"
+            )
+        )
+        click.echo(_(identifier, count=len(matches), file=path, what=text), err=True)
 
 
 def _only(summary: "SurveySummary", by: str) -> "SurveySummary":
@@ -105,7 +144,14 @@ def _only(summary: "SurveySummary", by: str) -> "SurveySummary":
     breakdowns = tuple(breakdown for breakdown in summary.breakdowns if breakdown.question.id == by)
     if by not in summary.survey.breakdowns:
         available = ", ".join(summary.survey.breakdowns) or "–"
-        raise RequestError("survey_summary.no_breakdown", name=summary.name, by=by, known=available)
+        raise RequestError(
+            "survey_summary.no_breakdown",
+            "the survey {name} has no breakdown by {by}; it has: {known}",
+            hint="define breakdowns in the questionnaire before opening it",
+            name=summary.name,
+            by=by,
+            known=available,
+        )
     # the breakdown was computed with all others, so that no choice of breakdowns reveals more
     return replace(summary, items=(), texts=(), breakdowns=breakdowns)
 
@@ -161,5 +207,7 @@ def _write(path: Path, text: str, form: str, private: bool) -> None:
     try:
         write_whole(path, raw, 0o600 if private else 0o644)
     except OSError as error:
-        raise HackathonError("survey_summary.cannot_write", file=path, reason=error.strerror) from None
-    click.echo(message("survey_summary.written", file=path), err=True)
+        raise HackathonError(
+            "survey_summary.cannot_write", "{file} cannot be written: {reason}", file=path, reason=error.strerror
+        ) from None
+    click.echo(pgettext("survey_summary", "written: {file}", file=path), err=True)

@@ -12,7 +12,7 @@ from hackathon.logs.metrics import rank_files, rank_of
 from hackathon.logs.values import number
 from hackathon.text.files import open_regular
 from hackathon.text.json_fields import moment_of
-from hackathon.text.messages import message
+from hackathon.text.messages import _
 from hackathon.text.units import format_duration
 
 TAIL = 1 << 20
@@ -35,8 +35,8 @@ def still(facts: RunFacts) -> dict[str, str]:
         return {"stood_still": ""}
     span = format_duration(pause.seconds)
     if pause.step is None:
-        return {"stood_still": message("diagnosis.stood_still", span=span)}
-    return {"stood_still": message("diagnosis.stood_still_step", span=span, step=pause.step)}
+        return {"stood_still": _("; it stood still for {span} before that", span=span)}
+    return {"stood_still": _("; it stood still since step {step} for {span} before that", span=span, step=pause.step)}
 
 
 def pause_of(facts: RunFacts) -> Pause | None:

@@ -13,7 +13,7 @@ from hackathon.logs.final import final_numbers
 from hackathon.logs.values import number
 from hackathon.text.errors import HackathonError, RequestError
 from hackathon.text.json_fields import count_of
-from hackathon.text.messages import message
+from hackathon.text.messages import _
 
 LEAST_STEPS = 100
 """Steps of a training before which a constant loss is normal: many classes, a warm-up."""
@@ -40,8 +40,8 @@ def nan_loss(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit]:
     values = {
         "value": "NaN" if math.isnan(first.value) else "Infinity", "rank": str(rank), "of": str(len(listed) - good),
         "step": "" if first.step is None else str(first.step), "before": before,
-        "at_step": "" if first.step is None else message("diagnosis.at_step", step=first.step),
-        "last_good": message("diagnosis.last_good", value=before) if good else "",
+        "at_step": "" if first.step is None else _(" at step {step}", step=first.step),
+        "last_good": _(" (before: {value})", value=before) if good else "",
     }  # fmt: skip
     return [FactHit(training.placed(run, first.evidence), values, tuple(sorted(ended)), len(listed) - good)]
 
@@ -109,7 +109,7 @@ def _default_rate(run: RunFacts, least: float) -> list[FactHit]:
     if not record.recipe or record.study is not None or processes < least or _fulfilled(run) is not False:
         return []
     try:
-        recipe, _ = load_recipe(record.recipe)
+        recipe, __ = load_recipe(record.recipe)
     except HackathonError:
         return []
     name, rate = recipe.scaling.weak.scale_learning_rate, _highest_rate(run)

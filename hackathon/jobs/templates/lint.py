@@ -42,13 +42,15 @@ def lint(environment: "Environment", name: str, text: str, file: str) -> None:
     try:
         tree = environment.parse(text, name, file)
     except TemplateSyntaxError as error:
-        raise TemplateError("jobs.template_syntax", file=file, line=error.lineno, what=error.message) from None
+        raise TemplateError(
+            "jobs.template_syntax", "{file}:{line}: {what}", file=file, line=error.lineno, what=error.message
+        ) from None
     except (RecursionError, ValueError, OverflowError, MemoryError) as error:
-        raise TemplateError("jobs.template_syntax", file=file, line=1, what=error) from None
+        raise TemplateError("jobs.template_syntax", "{file}:{line}: {what}", file=file, line=1, what=error) from None
     try:
         _Check(file).walk(tree)
     except RecursionError as error:
-        raise TemplateError("jobs.template_syntax", file=file, line=1, what=error) from None
+        raise TemplateError("jobs.template_syntax", "{file}:{line}: {what}", file=file, line=1, what=error) from None
 
 
 class _Check:
@@ -63,7 +65,13 @@ class _Check:
         targets = [node for node in tree.find_all(nodes.Name) if node.ctx != "load"]
         for target in targets:
             if target.name in _RESERVED:
-                raise TemplateError("jobs.template_rebinds", file=self.file, line=target.lineno, name=target.name)
+                raise TemplateError(
+                    "jobs.template_rebinds",
+                    "{file}:{line}: a template may not redefine {name}",
+                    file=self.file,
+                    line=target.lineno,
+                    name=target.name,
+                )
         loops = {id(loop.target): loop.target.name for loop in tree.find_all(nodes.For)
                  if isinstance(loop.target, nodes.Name)}  # fmt: skip
         assigned = {target.name for target in targets if id(target) not in loops}
@@ -107,7 +115,13 @@ class _Check:
             return
         if isinstance(part, nodes.Name) and part.name in self.printed:
             return
-        raise TemplateError("jobs.template_output", file=self.file, line=part.lineno)
+        raise TemplateError(
+            "jobs.template_output",
+            "{file}:{line}: a template may print only assignments and directive.NAME",
+            hint='use the shell variable instead, e.g. "$HK_NAME": values are quoted once, in the assignment block',
+            file=self.file,
+            line=part.lineno,
+        )
 
     def file_name(self, part: "nodes.Node") -> None:
         """Refuse a file name unless it consists of texts and names of GIVEN."""
@@ -126,7 +140,16 @@ class _Check:
     def refuse(self, node: "nodes.Node", name: str) -> None:
         """Raise TemplateError with the expression."""
         line = node.lineno or next((child.lineno for child in node.iter_child_nodes() if child.lineno), 1)
-        raise TemplateError("jobs.template_forbidden", file=self.file, line=line, what=name)
+        raise TemplateError(
+            "jobs.template_forbidden",
+            "{file}:{line}: `{what}` is not allowed in a job template",
+            hint="allowed: block, extends, include, if, for … in directive.NAME, set; comparisons, and, or, not, ~ "
+            "and tuples of names and constants; {{{{ assignments }}}}, {{{{ directive.NAME }}}}, {{{{ super() "
+            "}}}}. The rest can be done in bash, where each value is a variable ($HK_…)",
+            file=self.file,
+            line=line,
+            what=name,
+        )
 
 
 def _is_directive(part: "nodes.Node") -> bool:

@@ -14,7 +14,7 @@ from jinja2.runtime import BlockReference, Context
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from hackathon.access.template_cache import private_cache
-from hackathon.text.messages import message
+from hackathon.text.messages import _
 
 LONGEST = 1 << 20
 """Most letters of a script; the shipped ones have 20,000."""
@@ -53,7 +53,7 @@ class TemplateSandbox(ImmutableSandboxedEnvironment):
     def _count(self, steps: int) -> None:
         self._steps += steps
         if self._steps > STEPS:
-            raise TooMuchError(message("jobs.template_steps", count=STEPS))
+            raise TooMuchError(_("more than {count} steps", count=STEPS))
 
     def concat(self, parts: Iterable[str]) -> str:
         """Join the output of a template or a block, up to LONGEST letters."""
@@ -62,7 +62,7 @@ class TemplateSandbox(ImmutableSandboxedEnvironment):
             texts.append(part)
             length += len(part)
             if length > LONGEST:
-                raise TooMuchError(message("jobs.template_letters", count=LONGEST))
+                raise TooMuchError(_("more than {count} characters", count=LONGEST))
         return "".join(texts)
 
     def get_template(self, *arguments: Any, **options: Any) -> jinja2.Template:

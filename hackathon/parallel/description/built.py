@@ -23,6 +23,7 @@ from hackathon.parallel.description.refusal import CaptureRefusal, frame_of, sho
 from hackathon.parallel.live.batches import Inputs
 from hackathon.parallel.live.capture import Captured, Traced
 from hackathon.parallel.live.skeleton import Skeleton
+from hackathon.text.messages import Message
 
 _KEYS = ("model", "args", "kwargs", "loss", "target")
 
@@ -56,7 +57,7 @@ class Built:
         """Return the same model with inputs of another number of samples. Raises CaptureRefusal without a tensor."""
         before = self.samples
         if before is None:
-            raise CaptureRefusal("capture.no_batch")
+            raise CaptureRefusal(Message("capture.no_batch", "--batch needs an input that is a tensor"))
 
         def other(tensor: torch.Tensor) -> torch.Tensor:
             if not tensor.dim() or tensor.shape[0] != before:
@@ -115,18 +116,21 @@ def load(path: Path, name: str, more: Sequence[str] = ()) -> Callable[[], Any]:
     module_name = path.stem if path.stem not in sys.modules and path.stem.isidentifier() else f"_model_{path.stem}"
     spec = importlib.util.spec_from_file_location(module_name, path)
     if spec is None or spec.loader is None:
-        raise CaptureRefusal("capture.no_python_file", path=str(path))
+        raise CaptureRefusal(Message("capture.no_python_file", "{path}: not a Python file"), path=str(path))
     module = importlib.util.module_from_spec(spec)
     sys.modules[module_name] = module
     try:
         spec.loader.exec_module(module)
     except Exception as error:
-        raise CaptureRefusal("capture.import_failed", **_told(error, path)) from error
+        raise CaptureRefusal(
+            Message("capture.import_failed", "{path}:{line}: the file cannot be imported: {words}"),
+            **_told(error, path),
+        ) from error
     function: Any = module
     for part in name.split("."):
         function = getattr(function, part, None)
     if not callable(function):
-        raise CaptureRefusal("capture.no_function", path=str(path), name=name)
+        raise CaptureRefusal(Message("capture.no_function", "{path} has no function {name}"), path=str(path), name=name)
     return function  # type: ignore[no-any-return]
 
 
@@ -136,18 +140,36 @@ def build(function: Callable[[], Any], path: Path, device: str = "meta") -> Buil
         with torch.device(device):
             value = function()
     except Exception as error:
-        raise CaptureRefusal("capture.build_failed", **_told(error, path)) from error
+        raise CaptureRefusal(
+            Message(
+                "capture.build_failed",
+                "{path}:{line}: the function failed: {words}",
+                hint="It is called without arguments under torch.device('meta'): tensors have a shape and no values.",
+            ),
+            **_told(error, path),
+        ) from error
     name = getattr(function, "__name__", "build")
     returned = value if isinstance(value, Mapping) else {}
     if not isinstance(returned.get("model"), nn.Module) or not {"args", "kwargs"} & set(returned):
-        raise CaptureRefusal("capture.build_returns", name=name)
+        raise CaptureRefusal(
+            Message(
+                "capture.build_returns",
+                "{name} must return a dictionary with a torch module as `model` and its inputs as `args` or `kwargs`",
+            ),
+            name=name,
+        )
     if unknown := [str(key) for key in value if key not in _KEYS]:
-        raise CaptureRefusal("capture.build_key", name=name, key=unknown[0], known=", ".join(_KEYS))
+        raise CaptureRefusal(
+            Message("capture.build_key", "{name} returns the unknown key {key}; known are {known}"),
+            name=name,
+            key=unknown[0],
+            known=", ".join(_KEYS),
+        )
     args = value.get("args", ())
     args = tuple(args) if isinstance(args, (tuple, list)) else (args,)
     kwargs, loss, target = dict(value.get("kwargs") or {}), value.get("loss"), value.get("target")
     if loss is not None and not callable(loss):
-        raise CaptureRefusal("capture.build_loss", name=name)
+        raise CaptureRefusal(Message("capture.build_loss", "`loss` of {name} cannot be called"), name=name)
     if loss is not None and "target" not in value and len(args) > 1 and _takes_target(loss):
         args, target = args[:-1], args[-1]
     model = value["model"]

@@ -18,6 +18,7 @@ from hackathon.parallel.description.refusal import CaptureRefusal, refusal_of
 from hackathon.parallel.description.work import fact_of, facts_in, look, with_facts
 from hackathon.parallel.live.capture import named_state
 from hackathon.parallel.modules.chain import ModuleChain
+from hackathon.text.messages import Message
 
 
 class _Loss(nn.Module):
@@ -86,7 +87,11 @@ class Chain:
         """
         chain = as_chain(built)
         if chain is None:
-            raise CaptureRefusal("capture.no_chain")
+            raise CaptureRefusal(
+                Message(
+                    "capture.no_chain", "The model cannot be captured, and its children cannot be run one after another"
+                )
+            )
         modules = chain.modules if built.loss is None else (*chain.modules, _Loss(built))
         self.modules = list(zip(chain.operators, modules, strict=True))
         self._paths = (*chain.paths, "")

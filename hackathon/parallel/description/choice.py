@@ -69,7 +69,7 @@ def plan_for_ranks(
     if isinstance(answer, tuple):
         raise RequestError(answer[0], **answer[1])
     if answer is None:
-        raise RequestError("auto_parallel.no_plan_made")
+        raise RequestError("auto_parallel.no_plan_made", "rank 0 could not make a plan; the cause is in its output")
     return answer  # type: ignore[no-any-return]
 
 
@@ -92,7 +92,15 @@ def best_of_all_ranks(request: PlanRequest, offload: bool) -> dict[str, Any]:
             return as_json(min(candidates)[2])
     if refusal is None:  # a plan fits, but not with all of the processes
         parts, micro_batches = len(Blocks(request.graph)), request.micro_batches
-        raise RequestError("auto_parallel.unused_processes", count=count, parts=parts, micro_batches=micro_batches)
+        raise RequestError(
+            "auto_parallel.unused_processes",
+            "{count} processes cannot be divided into stages with the same number of replicas: the model has "
+            "{parts} parts between which a cut is possible, and a step has {micro_batches} micro-batches",
+            hint="Use another number of processes, more micro-batches, or a plan of your own (plan=).",
+            count=count,
+            parts=parts,
+            micro_batches=micro_batches,
+        )
     raise no_plan_fits(as_json(refusal)["blocking"], request.devices)
 
 

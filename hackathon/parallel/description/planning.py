@@ -25,6 +25,7 @@ from hackathon.parallel.plan.graph import Graph, graph_of
 from hackathon.parallel.plan.plan import make_plan
 from hackathon.parallel.plan.request import PlanRequest, impossible
 from hackathon.text.errors import RequestError
+from hackathon.text.messages import Message
 
 ROUGH = {"cuda": DevicePeaks({"fp32": 1e13}, 1e12), "cpu": DevicePeaks({"fp32": 5e10}, 1e10)}
 """Peaks for ordering the measurements; for operators too large to measure, measured ones correct them."""
@@ -58,7 +59,11 @@ def plan_here(
     inputs = batches.even_pieces(batches.inputs_of(example, loss is not None), micro_batches)[0]
     measurement = graph_here(model, inputs, loss, device or torch.device("cpu"), seconds, check=check)
     if measurement.of_modules and offload == "all":
-        raise RequestError("auto_parallel.module_level", option="offload")
+        raise RequestError(
+            "auto_parallel.module_level",
+            "the plan cuts between modules, which does not work with {option}",
+            option="offload",
+        )
     request = PlanRequest(
         measurement.graph, devices, micro_batches, stages=len(replicas), replicas=tuple(replicas), recompute=recompute,
         offload="never" if measurement.of_modules else offload, seconds=search_seconds,
@@ -75,7 +80,14 @@ def plan_here(
 def no_plan_fits(blocking: Mapping[str, Any], devices: Devices) -> RequestError:
     """Return the error naming the operator that is hardest to place; `blocking`: as in plan.json."""
     needed, memory = (f"{size / 1e9:.3g}" for size in (blocking["bytes"], devices.memory))
-    return RequestError("auto_parallel.no_plan_fits", operator=blocking["operator"], needed=needed, memory=memory)
+    return RequestError(
+        "auto_parallel.no_plan_fits",
+        "no plan fits: operator {operator} alone needs {needed} GB, and a device has {memory} GB",
+        hint="Use more processes or micro-batches; plan_here also takes recompute=auto and offload=auto.",
+        operator=blocking["operator"],
+        needed=needed,
+        memory=memory,
+    )
 
 
 @dataclass(frozen=True)
@@ -112,7 +124,11 @@ def graph_here(
                 if check:
                     checked = self_check(capture, lambda: built, device=device, precision=precision, longest=longest)
         except NoLossError as error:
-            raise RequestError("auto_parallel.no_loss", kind=str(error)) from None
+            raise RequestError(
+                "auto_parallel.no_loss",
+                "the model returns {kind}, which holds no loss: give loss=, or return a scalar named loss",
+                kind=str(error),
+            ) from None
         except Exception as error:
             refusal, cause = refusal_of(error, model), error
         else:
@@ -138,7 +154,14 @@ def measured_modules(
     why it was not captured. Raises CaptureRefusal for one that does not fit in memory or whose modules fail.
     """
     if 4 * state_bytes(outline.model) > ROOM * free_memory("cpu"):
-        raise CaptureRefusal("capture.chain_too_large", **why.reason)
+        raise CaptureRefusal(
+            Message(
+                "capture.chain_too_large",
+                "{path}:{line}: module {module} cannot be captured: {words}. Its children cannot be measured "
+                "either: the model does not fit in the memory of this machine",
+            ),
+            **why.reason,
+        )
     built = numbers()
     try:
         chain = Chain(built, file)

@@ -9,6 +9,8 @@ from typing import Any
 import torch
 from torch import nn
 
+from hackathon.text.messages import Message
+
 _PACKAGE = Path(__file__).resolve().parents[2]
 _STANDARD = tuple(str(Path(sysconfig.get_path(name)).resolve()) for name in ("stdlib", "platstdlib"))
 _SITE = ("site-packages", "dist-packages")
@@ -76,7 +78,17 @@ def refusal_of(error: BaseException, model: nn.Module, file: str = "?", root: st
         return error
     path, line = frame_of(error) or (file, 0)
     return CaptureRefusal(
-        "capture.not_captured", module=module_of(error, model, root), path=path, line=str(line), words=shortened(error)
+        Message(
+            "capture.not_captured",
+            "{path}:{line}: module {module} cannot be captured: {words}",
+            hint="Branches must not depend on values of tensors; torch.where or torch.cond can take their place. A "
+            "model that only calls its children one after another, such as nn.Sequential, is planned by its "
+            "children instead.",
+        ),
+        module=module_of(error, model, root),
+        path=path,
+        line=str(line),
+        words=shortened(error),
     )
 
 
@@ -89,9 +101,17 @@ def refuse_hooks(model: nn.Module) -> None:
         if getattr(module, "gradient_checkpointing", None) is True and hasattr(module, "_gradient_checkpointing_func"):
             code = type(module).forward.__code__
             raise CaptureRefusal(
-                "capture.gradient_checkpointing", module=titled(name, module), path=code.co_filename,
-                line=str(code.co_firstlineno), words="gradient_checkpointing_enable()",
-            )  # fmt: skip
+                Message(
+                    "capture.gradient_checkpointing",
+                    "{path}:{line}: module {module} has gradient checkpointing turned on "
+                    "(gradient_checkpointing_enable())",
+                    hint="Leave it off and let stages recompute instead: hackathon plan --recompute auto.",
+                ),
+                module=titled(name, module),
+                path=code.co_filename,
+                line=str(code.co_firstlineno),
+                words="gradient_checkpointing_enable()",
+            )
     kinds = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
     for name, module in model.named_modules():
         for kind in kinds:
@@ -99,9 +119,17 @@ def refuse_hooks(model: nn.Module) -> None:
                 function = _function(hook)
                 code = getattr(function, "__code__", None)
                 raise CaptureRefusal(
-                    "capture.hook", module=titled(name, module), hook=getattr(function, "__qualname__", repr(function)),
-                    path=getattr(code, "co_filename", "?"), line=str(getattr(code, "co_firstlineno", 0)),
-                )  # fmt: skip
+                    Message(
+                        "capture.hook",
+                        "{path}:{line}: module {module} has the hook {hook}, which would not run in a captured model",
+                        hint="Remove the hook, or do its work in `forward`. Children of a model that only calls them "
+                        "one after another, such as nn.Sequential, may have hooks.",
+                    ),
+                    module=titled(name, module),
+                    hook=getattr(function, "__qualname__", repr(function)),
+                    path=getattr(code, "co_filename", "?"),
+                    line=str(getattr(code, "co_firstlineno", 0)),
+                )
 
 
 def is_foreign(file: str) -> bool:

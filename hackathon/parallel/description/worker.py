@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from hackathon.text.messages import Message, texts_of
+
 MOST_FILES = 2000
 OF_SHELLS = {"_", "SHLVL", "PWD", "OLDPWD"}
 """Variables that shells change with every command; the folder itself is part of a graph's cache key."""
@@ -105,7 +107,14 @@ def main(request: Mapping[str, Any]) -> None:
     try:
         import torch
     except ImportError as error:
-        answer = {"refused": "capture.no_torch", "values": {"python": sys.executable, "words": str(error)[:200]}}
+        answer = {
+            "refused": Message(
+                "capture.no_torch",
+                "{python} cannot import torch: {words}",
+                hint="Activate the environment in which your model runs, and try again.",
+            ),
+            "values": {"python": sys.executable, "words": str(error)[:200]},
+        }
     else:
         from hackathon.parallel.description.refusal import CaptureRefusal
 
@@ -113,7 +122,7 @@ def main(request: Mapping[str, Any]) -> None:
         try:
             graph, about = captured(request)
         except CaptureRefusal as error:
-            answer = {"refused": error.id, "values": error.values}
+            answer = {"refused": error.id, **texts_of(error.id), "values": error.values}
         else:
             (folder / "graph.json").write_text(json.dumps(graph, allow_nan=False))
             answer = {"told": about, "torch": torch.__version__}
@@ -165,7 +174,15 @@ def _of_operators(
     try:
         capture = Capture.of(built)
     except NoLossError as error:
-        raise CaptureRefusal("capture.no_loss", kind=str(error)) from error
+        raise CaptureRefusal(
+            Message(
+                "capture.no_loss",
+                "The model returns {kind}: neither a scalar loss nor an output that contains one",
+                hint="Add `loss` to the dictionary: a function of the output and the last of `args`. Or let the model "
+                "return its loss.",
+            ),
+            kind=str(error),
+        ) from error
     device, peaks = _device(request)
     checked = self_check(capture, lambda: _with_numbers(function, request), device=torch.device(device or "cpu"))
     graph, basis = measured_graph(capture.captured, peaks, device, float(request["seconds"]))

@@ -22,13 +22,29 @@ from hackathon.parallel.live import seeds
 from hackathon.parallel.live.capture import Traced, Whole, named_state, refuse_other_graph
 from hackathon.parallel.live.split import split
 from hackathon.parallel.live.stage import bind
+from hackathon.text.messages import Message
 
 _UNCHECKED_TEXTS = {
-    "memory": "capture.unchecked_memory",
-    "time": "capture.unchecked_time",
-    "meta": "capture.unchecked_meta",
-    "failed": "capture.unchecked_failed",
-    "off": "capture.unchecked_off",
+    "memory": Message(
+        "capture.unchecked_memory",
+        "Warning: the self-check was not run. It needs {needed} GB, and {free} GB are free. Run it with a smaller "
+        "configuration of the model.",
+    ),
+    "time": Message(
+        "capture.unchecked_time",
+        "Warning: the self-check was not run: it would take {seconds} s, more than {longest} s. Run it with a "
+        "smaller configuration of the model.",
+    ),
+    "meta": Message(
+        "capture.unchecked_meta",
+        "Warning: the self-check was not run: the model is on the meta device, without numbers. Run it with a "
+        "smaller configuration that has some.",
+    ),
+    "failed": Message(
+        "capture.unchecked_failed",
+        "Warning: the self-check was not run: the model itself failed with the example: {words}",
+    ),
+    "off": Message("capture.unchecked_off", "Warning: the self-check was not run: it is turned off."),
 }
 
 LONGEST = 60.0
@@ -56,7 +72,10 @@ class SelfCheck:
     def sentence(self) -> tuple[str, dict[str, Any]]:
         """Id and values of the message about the outcome."""
         if self.why_not is None:
-            return "capture.checked", {"count": self.gradients}
+            return Message(
+                "capture.checked",
+                "Self-check: the loss and {count} gradients of the captured graph are those of the model.",
+            ), {"count": self.gradients}
         return _UNCHECKED_TEXTS[self.why_not], dict(self.values)
 
     @classmethod
@@ -258,15 +277,47 @@ def _compare(
         name = max(wrong, key=lambda parameter: position.get(readers.get(parameter, ""), -1))
         expected, actual = plain.gradients[name], captured.gradients[name]
         values = {"name": name, "plain": _size(expected), "captured": _size(actual), "words": f"gradient of {name}"}
-        raise CaptureRefusal("capture.other_gradient", **_where(name, readers, traced, model), **values)
+        raise CaptureRefusal(
+            Message(
+                "capture.other_gradient",
+                "{path}:{line}: module {module}: the self-check found another gradient of {name} in the captured "
+                "graph ({captured}) than in the model ({plain})",
+                hint="What the module does with gradients behind this line is not in the graph. A model that only "
+                "calls "
+                "its children one after another, such as nn.Sequential, is planned by its children instead, which "
+                "run as they are.",
+            ),
+            **_where(name, readers, traced, model),
+            **values,
+        )
     if _differ(plain.loss, captured.loss, 0.0, precision):
         values = {"plain": f"{float(plain.loss):.6g}", "captured": f"{float(captured.loss):.6g}", "words": "loss"}
-        raise CaptureRefusal("capture.other_loss", **traced.location(traced.operators[-1], model), **values)
+        raise CaptureRefusal(
+            Message(
+                "capture.other_loss",
+                "{path}:{line}: module {module}: the self-check found another loss in the captured graph "
+                "({captured}) than in the model ({plain})",
+                hint="Code that behaves otherwise while it is captured (torch.compiler.is_compiling(), say) is a usual "
+                "cause.",
+            ),
+            **traced.location(traced.operators[-1], model),
+            **values,
+        )
     for name in {**plain.state, **captured.state}:
         expected, actual = plain.state.get(name), captured.state.get(name)
         if _differ(expected, actual, 0.0, precision):
             values = {"plain": _size(expected), "captured": _size(actual), "words": f"change of {name}"}
-            raise CaptureRefusal("capture.other_state", name=name, **_where(name, readers, traced, model), **values)
+            raise CaptureRefusal(
+                Message(
+                    "capture.other_state",
+                    "{path}:{line}: module {module}: the self-check found another {name} after a pass of the "
+                    "captured graph ({captured}) than of the model ({plain})",
+                    hint="Change buffers in place by operators of torch, and parameters outside `forward`.",
+                ),
+                name=name,
+                **_where(name, readers, traced, model),
+                **values,
+            )
 
 
 def _where(name: str, readers: Mapping[str, str], traced: Traced, model: nn.Module) -> dict[str, str]:

@@ -17,6 +17,7 @@ from torch.utils import _pytree as pytree
 
 from hackathon.parallel.description.refusal import CaptureRefusal, is_foreign, titled
 from hackathon.parallel.fidelity.own_functions import operators_for_functions
+from hackathon.text.messages import Message
 
 ANNOTATION = "hackathon_checkpoint"
 """Metadata key of a graph's nodes, for operators inside `torch.utils.checkpoint`."""
@@ -88,7 +89,16 @@ class CaptureWatch:
     # ---- what is detected
     def _refusing(self, words: str) -> Callable[..., Any]:
         def call(*arguments: Any, **options: Any) -> Any:
-            raise self.refuse("capture.left_out", sys._getframe(1), words=words)
+            raise self.refuse(
+                Message(
+                    "capture.left_out",
+                    "{path}:{line}: module {module} uses {words}, which a captured graph would leave out",
+                    hint="Do the same with operators in `forward`. A model that only calls its children one after "
+                    "another, such as nn.Sequential, is planned by its children instead, which run as they are.",
+                ),
+                sys._getframe(1),
+                words=words,
+            )
 
         return call
 
@@ -97,20 +107,49 @@ class CaptureWatch:
         if cls is torch.utils.checkpoint.CheckpointFunction:
             if self._training:
                 words = "torch.utils.checkpoint.checkpoint(use_reentrant=True)"
-                raise self.refuse("capture.checkpoint", sys._getframe(2), words=words)
+                raise self.refuse(
+                    Message(
+                        "capture.checkpoint",
+                        "{path}:{line}: module {module} uses {words}, without whose second forward pass no "
+                        "parameter before it would be trained",
+                        hint="Leave checkpoints out, or use use_reentrant=False, and let stages recompute: hackathon "
+                        "plan --recompute auto.",
+                    ),
+                    sys._getframe(2),
+                    words=words,
+                )
             return False
         return True
 
     def _refuse_function(self, cls: type) -> None:
         if self._training:
             words = f"torch.autograd.Function {cls.__qualname__}"
-            raise self.refuse("capture.own_backward", sys._getframe(2), words=words)
+            raise self.refuse(
+                Message(
+                    "capture.own_backward",
+                    "{path}:{line}: module {module} uses {words}, whose arguments or results are not all tensors "
+                    "and numbers, so that its backward pass cannot be captured",
+                    hint="Give it tensors, numbers and strings only, let it return new tensors, and do not change its "
+                    "inputs.",
+                ),
+                sys._getframe(2),
+                words=words,
+            )
 
     def _saved_tensors(self, hooks: object) -> None:
         """Refuse hooks of saved tensors outside a checkpoint."""
         if self._training:
             words = f"torch.autograd.graph.{type(hooks).__name__}"
-            raise self.refuse("capture.left_out", sys._getframe(2), words=words)
+            raise self.refuse(
+                Message(
+                    "capture.left_out",
+                    "{path}:{line}: module {module} uses {words}, which a captured graph would leave out",
+                    hint="Do the same with operators in `forward`. A model that only calls its children one after "
+                    "another, such as nn.Sequential, is planned by its children instead, which run as they are.",
+                ),
+                sys._getframe(2),
+                words=words,
+            )
 
 
 @contextlib.contextmanager
@@ -194,7 +233,18 @@ def where_it_draws(watch: CaptureWatch) -> Iterator[None]:
         changed = next((name for name, state in now.items() if before.get(name, state) != state), None)
         before.update(now)
         if changed is not None and last is not None and watch.refusal is None:
-            watch.refuse("capture.decided_once", last[0], words=changed)
+            watch.refuse(
+                Message(
+                    "capture.decided_once",
+                    "{path}:{line}: module {module} draws random numbers of {words}: a captured graph would have "
+                    "the same ones in each step",
+                    hint="Draw them with torch, without a branch on their values. A model that only calls its children "
+                    "one after another, such as nn.Sequential, is planned by its children instead, which run as "
+                    "they are.",
+                ),
+                last[0],
+                words=changed,
+            )
             assert watch.refusal is not None
             watch.refusal.values["line"] = str(last[1])
 

@@ -35,7 +35,7 @@ from hackathon.parallel.modules.chain import ModuleChain
 from hackathon.parallel.modules.inference import ModuleInference
 from hackathon.parallel.modules.stages import ModuleStages
 from hackathon.text.errors import RequestError
-from hackathon.text.messages import message
+from hackathon.text.messages import _, ngettext
 
 Optimizer = Callable[[list[nn.Parameter]], Any]
 """Creates the optimizer of the given parameters, or (optimizer, learning-rate schedule)."""
@@ -106,12 +106,24 @@ class AutoParallel:
         try:
             self._skeleton = Skeleton(model, loss)
         except (TypeError, RuntimeError) as error:
-            raise RequestError("auto_parallel.not_copied", words=shortened(error)) from error
+            raise RequestError(
+                "auto_parallel.not_copied",
+                "the model holds something that copy.deepcopy cannot copy: {words}",
+                words=shortened(error),
+            ) from error
         traced = chain or self._trace(first)
         check_plan(self.plan, traced)
         before, self.plan = self.plan, recomputing(self.plan, traced)
         if self.plan != before and self.rank == 0 and isinstance(traced, Traced):
-            print(message("capture.checkpoints", count=len(traced.checkpointed)), file=sys.stderr)
+            print(
+                ngettext(
+                    "{count} operator stands in torch.utils.checkpoint: the stages with them recompute.",
+                    "{count} operators stand in torch.utils.checkpoint: the stages with them recompute.",
+                    len(traced.checkpointed),
+                    count=len(traced.checkpointed),
+                ),
+                file=sys.stderr,
+            )
         if check and isinstance(traced, Traced):
             built = Built(model, *first[:2], loss, first[2])
             self.checked = self._self_check(Capture(built, self._skeleton, traced), longest)
@@ -157,7 +169,11 @@ class AutoParallel:
         try:
             return self._skeleton.trace(*first, training=True)
         except NoLossError as error:
-            raise RequestError("auto_parallel.no_loss", kind=str(error)) from None
+            raise RequestError(
+                "auto_parallel.no_loss",
+                "the model returns {kind}, which holds no loss: give loss=, or return a scalar named loss",
+                kind=str(error),
+            ) from None
         except Exception as error:
             refusal = refusal_of(error, self._skeleton.model)
             values: dict[str, Any] = dict(refusal.values)
@@ -238,10 +254,16 @@ class AutoParallel:
         """Report that the self-check was not run, and how replicas treat statistics of normalisation."""
         if self.rank == 0 and self.checked is not None and self.checked.why_not not in (None, "off"):
             identifier, values = self.checked.sentence
-            print(message(identifier, **values), file=sys.stderr)
+            print(_(identifier, **values), file=sys.stderr)
         stages = [part.number for part in parts if part.changed and self.plan.replicas[part.number] > 1]
         if stages and self.rank == 0:
-            print(message("auto_parallel.statistics", stages=", ".join(map(str, stages))), file=sys.stderr)
+            print(
+                _(
+                    "Replicas of stages {stages}: statistics of normalisation are those of the first replica.",
+                    stages=", ".join(map(str, stages)),
+                ),
+                file=sys.stderr,
+            )
 
     # ---- training
     def step(self, batch: Any) -> torch.Tensor:
@@ -250,7 +272,7 @@ class AutoParallel:
         Raises RequestError for a batch that does not match the example, RankLostError if another process has ended.
         """
         if not self.training:
-            raise RequestError("auto_parallel.evaluating")
+            raise RequestError("auto_parallel.evaluating", "step() in evaluation mode: call train() first")
         with self._exchange.progress.step():
             return self._step(batch)
 
@@ -258,7 +280,9 @@ class AutoParallel:
         inputs = batches.inputs_of(batch, self._loss is not None)
         micro_batches = batches.even_pieces(inputs, self.plan.micro_batches)
         if batches.signature(micro_batches[0]) != self._signature:
-            raise RequestError("auto_parallel.other_batch")
+            raise RequestError(
+                "auto_parallel.other_batch", "this batch differs from the example in shape, type or constants"
+            )
         seeds.Moment.seed, seeds.Moment.step = self.seed, self.steps
         self.optimizer.zero_grad(set_to_none=True)
         share = 1.0 / len(micro_batches)
@@ -285,7 +309,11 @@ class AutoParallel:
         totals = torch.cat([losses, extra])
         self._exchange.sum_over_all(totals)
         if totals[-1].item() * self._exchange.layout.size != totals[-2].item() ** 2:
-            raise RequestError("auto_parallel.batches_differ")
+            raise RequestError(
+                "auto_parallel.batches_differ",
+                "the processes were given different batches",
+                hint="Give all of them the same: seed the loader alike, and use no DistributedSampler.",
+            )
         self.losses = totals[: len(losses)].float()
         return self.losses.mean()
 
@@ -305,7 +333,9 @@ class AutoParallel:
         Samples are split along the first dimension; a result without dimensions, such as a loss, is the mean over them.
         """
         if self.training:
-            raise RequestError("auto_parallel.training")
+            raise RequestError(
+                "auto_parallel.training", "the model's output is given in evaluation mode only: call eval() first"
+            )
         seeds.Moment.seed, seeds.Moment.step = self.seed, self.steps
         return self._inference.output((args, kwargs, None))
 
@@ -334,10 +364,12 @@ class AutoParallel:
         """Load a complete state, of this object or of the plain program. All processes call this with the same one."""
         for name in self._holding.kept:
             if name not in state:
-                raise RequestError("auto_parallel.state_missing", name=name)
+                raise RequestError("auto_parallel.state_missing", "the state does not hold {name}", name=name)
         for name in state:
             if name not in self._holding.kept:
-                raise RequestError("auto_parallel.state_unknown", name=name)
+                raise RequestError(
+                    "auto_parallel.state_unknown", "the state holds {name}, which the model does not have", name=name
+                )
         tensors = {self._holding.aliases[name]: state[name] for name in self._holding.kept}
         self._put(tensors)
 

@@ -30,10 +30,18 @@ def inputs_of(batch: Any, has_loss: bool) -> Inputs:
     if isinstance(batch, Mapping):
         keys = [key for key in TARGETS if key in batch]
         if len(keys) != 1:
-            raise RequestError("auto_parallel.no_target", names=", ".join(TARGETS))
+            raise RequestError(
+                "auto_parallel.no_target",
+                "with loss=, a batch is (inputs, target), or a mapping with exactly one of the keys {names}",
+                names=", ".join(TARGETS),
+            )
         return (), {key: value for key, value in batch.items() if key != keys[0]}, batch[keys[0]]
     if not isinstance(batch, (tuple, list)) or len(batch) != 2:
-        raise RequestError("auto_parallel.no_target", names=", ".join(TARGETS))
+        raise RequestError(
+            "auto_parallel.no_target",
+            "with loss=, a batch is (inputs, target), or a mapping with exactly one of the keys {names}",
+            names=", ".join(TARGETS),
+        )
     return (*_arguments(batch[0]), batch[1])
 
 
@@ -47,7 +55,11 @@ def samples_of(inputs: Inputs) -> int:
     """Return the number of samples: the first dimension of all tensors. Raises RequestError if it varies."""
     sizes = {tensor.shape[0] for tensor in _tensors(inputs) if tensor.dim()}
     if len(sizes) != 1:
-        raise RequestError("auto_parallel.uneven_inputs", sizes=", ".join(map(str, sorted(sizes))) or "0")
+        raise RequestError(
+            "auto_parallel.uneven_inputs",
+            "the tensors of a batch must have the samples as their first dimension; here the sizes are {sizes}",
+            sizes=", ".join(map(str, sorted(sizes))) or "0",
+        )
     return int(sizes.pop())
 
 
@@ -69,7 +81,13 @@ def even_pieces(inputs: Inputs, count: int) -> list[Inputs]:
     """Return so many micro-batches of one size. Raises RequestError if the samples are not divisible."""
     samples = samples_of(inputs)
     if samples % count:
-        raise RequestError("auto_parallel.indivisible", samples=samples, micro_batches=count)
+        raise RequestError(
+            "auto_parallel.indivisible",
+            "{samples} samples cannot be divided into {micro_batches} micro-batches of one size",
+            hint="Let the loader leave out the last incomplete batch (drop_last=True).",
+            samples=samples,
+            micro_batches=count,
+        )
     return pieces(inputs, [samples // count] * count)
 
 

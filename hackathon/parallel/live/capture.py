@@ -16,6 +16,7 @@ from torch.utils import _pytree as pytree
 from hackathon.parallel.description.refusal import CaptureRefusal, is_foreign, titled
 from hackathon.parallel.fidelity.watch import ANNOTATION, CaptureWatch, set_numbers, where_it_draws
 from hackathon.parallel.live.glue import glued_groups
+from hackathon.text.messages import Message
 
 PREFIX = "model."
 """Prefix of the user's own names in the wrapper."""
@@ -164,7 +165,16 @@ def _watched(wrapper: Whole, inputs: tuple[Any, ...], *, training: bool) -> Trac
         again = CaptureWatch(model, training=training)
         with where_it_draws(again):
             _traced(wrapper, inputs, again)
-        raise again.refusal or watch.refuse("capture.decided_once", words=watch.drawn)
+        raise again.refusal or watch.refuse(
+            Message(
+                "capture.decided_once",
+                "{path}:{line}: module {module} draws random numbers of {words}: a captured graph would have the "
+                "same ones in each step",
+                hint="Draw them with torch, without a branch on their values. A model that only calls its children one "
+                "after another, such as nn.Sequential, is planned by its children instead, which run as they are.",
+            ),
+            words=watch.drawn,
+        )
     if watch.changed:
         set_numbers(model, watch.changed)  # torch.export restores the old ones
         try:
@@ -174,7 +184,18 @@ def _watched(wrapper: Whole, inputs: tuple[Any, ...], *, training: bool) -> Trac
             set_numbers(model, watch.before)
         for (path, name), after in again.changed.items():
             values = {"name": name, "before": str(again.before[path, name]), "after": str(after)}
-            raise _of_module(model, path, "capture.counted", words=f"{name} += …", **values)
+            raise _of_module(
+                model,
+                path,
+                Message(
+                    "capture.counted",
+                    "{path}:{line}: module {module} changes its attribute {name} in each forward pass ({before}, "
+                    "then {after}): a captured graph would have one value in all steps",
+                    hint="Make it a buffer (register_buffer) that is changed in place, or change it outside `forward`.",
+                ),
+                words=f"{name} += …",
+                **values,
+            )
         refuse_other_graph(traced, other, model)
     return traced
 
@@ -198,10 +219,28 @@ def refuse_other_graph(first: Traced, second: Traced, model: nn.Module) -> None:
             while operator.op == "get_attr" and operator.users:
                 operator = next(iter(operator.users))
             location = first.location(operator.name, model)
-            raise CaptureRefusal("capture.other_graph", operator=operator.name, words=operator.name, **location)
+            raise CaptureRefusal(
+                Message(
+                    "capture.other_graph",
+                    "{path}:{line}: module {module}: a second capture of the same model differs at operator "
+                    "{operator}: something outside the graph decides what it does",
+                    hint="Counters, random numbers and time must not decide what `forward` does.",
+                ),
+                operator=operator.name,
+                words=operator.name,
+                **location,
+            )
     if len(nodes) != len(second_nodes):
         raise CaptureRefusal(
-            "capture.other_graph", operator="output", words="output", **first.location("output", model)
+            Message(
+                "capture.other_graph",
+                "{path}:{line}: module {module}: a second capture of the same model differs at operator "
+                "{operator}: something outside the graph decides what it does",
+                hint="Counters, random numbers and time must not decide what `forward` does.",
+            ),
+            operator="output",
+            words="output",
+            **first.location("output", model),
         )
 
 
@@ -284,7 +323,16 @@ def _traced(wrapper: Whole, inputs: tuple[Any, ...], watch: CaptureWatch) -> Tra
     for node in graph.nodes:
         if node.op == "get_attr" and is_fake(value := attribute(module, str(node.target))) and id(value) not in own:
             location = _location(next(iter(node.users), node), wrapper.model)
-            raise CaptureRefusal("capture.left_out", words="torch.Tensor.data", **location)
+            raise CaptureRefusal(
+                Message(
+                    "capture.left_out",
+                    "{path}:{line}: module {module} uses {words}, which a captured graph would leave out",
+                    hint="Do the same with operators in `forward`. A model that only calls its children one after "
+                    "another, such as nn.Sequential, is planned by its children instead, which run as they are.",
+                ),
+                words="torch.Tensor.data",
+                **location,
+            )
     in_spec, out_spec = exported.call_spec.in_spec, exported.call_spec.out_spec
     assert in_spec is not None and out_spec is not None
     return Traced(

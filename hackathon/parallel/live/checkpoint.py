@@ -114,7 +114,10 @@ class Checkpoint:
             ]
         except (OSError, ValueError, KeyError, TypeError, RuntimeError, pickle.UnpicklingError) as error:
             raise RequestError(
-                "auto_parallel.no_checkpoint", path=self.folder, reason=str(error).split("\n")[0]
+                "auto_parallel.no_checkpoint",
+                "{path}: no whole checkpoint: {reason}",
+                path=self.folder,
+                reason=str(error).split("\n")[0],
             ) from None
 
     def _all(self, kind: str) -> dict[str, Any]:
@@ -193,4 +196,6 @@ def complete(state: Mapping[str, Any], names: Iterable[str], folder: Path | str)
     """Raise RequestError naming the first missing name."""
     for name in names:
         if name not in state:
-            raise RequestError("auto_parallel.no_checkpoint", path=folder, reason=name)
+            raise RequestError(
+                "auto_parallel.no_checkpoint", "{path}: no whole checkpoint: {reason}", path=folder, reason=name
+            )

@@ -189,7 +189,13 @@ class Messenger:
         lost = self.blamed([rank for rank in ranks if rank != self.rank])
         stage, replica = self.layout.place(lost)
         return RankLostError(
-            "auto_parallel.rank_lost", stage=stage, replica=replica, rank=lost, reason=str(error).split("\n")[0]
+            "auto_parallel.rank_lost",
+            "stage {stage}, replica {replica} (rank {rank}) does not answer: {reason}",
+            hint="The cause is in the output of that rank.",
+            stage=stage,
+            replica=replica,
+            rank=lost,
+            reason=str(error).split("\n")[0],
         )
 
     def blamed(self, waited_for: Sequence[int]) -> int:

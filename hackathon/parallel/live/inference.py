@@ -92,7 +92,12 @@ class Inference:
             for name in part.state:
                 first = self._holding.aliases.get(name)
                 if first is not None and part.number not in self._holding.stages[first]:
-                    raise RequestError("auto_parallel.evaluation_differs", name=name, stage=part.number)
+                    raise RequestError(
+                        "auto_parallel.evaluation_differs",
+                        "in evaluation mode, stage {stage} would need {name}, which it does not hold in training",
+                        name=name,
+                        stage=part.number,
+                    )
         for number in self._pipeline.stages:
             part = parts[number]
             self._bind(part, self._mine)
@@ -145,7 +150,12 @@ def _given(traced: Traced, leaf: Any, leaves: Sequence[Any]) -> Any:
     if not isinstance(leaf, fx.Node):
         return leaf
     if leaf.op != "placeholder":
-        raise RequestError("auto_parallel.evaluation_differs", name=leaf.name, stage=0)
+        raise RequestError(
+            "auto_parallel.evaluation_differs",
+            "in evaluation mode, stage {stage} would need {name}, which it does not hold in training",
+            name=leaf.name,
+            stage=0,
+        )
     return leaves[traced.inputs.index(leaf.name)]
 
 
@@ -158,7 +168,11 @@ def _joined(column: Sequence[Any], sizes: Sequence[int]) -> Any:
         weights = torch.tensor(sizes, dtype=torch.float64, device=first.device) / sum(sizes)
         return (torch.stack([value.double() for value in column]) * weights).sum().to(first.dtype)
     if any(value.shape[0] != size for value, size in zip(column, sizes, strict=True)):
-        raise RequestError("auto_parallel.output_without_samples", shape=tuple(first.shape))
+        raise RequestError(
+            "auto_parallel.output_without_samples",
+            "an output of shape {shape} cannot be joined from micro-batches: its first dimension is not the samples",
+            shape=tuple(first.shape),
+        )
     return torch.cat(list(column))
 
 

@@ -10,12 +10,26 @@ from hackathon.parallel.live.split import SplitError, check
 from hackathon.parallel.modules.chain import ModuleChain
 from hackathon.parallel.plan.fields import FieldReader, read_object
 from hackathon.text.errors import RequestError
+from hackathon.text.messages import N_, Message
 
 _PLAN_TEXTS = {
-    "missing": "auto_parallel.plan_missing",
-    "unknown": "auto_parallel.plan_unknown",
-    "glued": "auto_parallel.plan_glued",
-    "backwards": "auto_parallel.plan_backwards",
+    "missing": Message(
+        "auto_parallel.plan_missing",
+        "the plan was made for another model: it does not place operator {operator}",
+        hint="Make the plan again with this model and this size of micro-batches.",
+    ),
+    "unknown": Message(
+        "auto_parallel.plan_unknown",
+        "the plan was made for another model: this one has no operator {operator}",
+        hint="Make the plan again with this model and this size of micro-batches.",
+    ),
+    "glued": Message(
+        "auto_parallel.plan_glued", "the plan separates operators {operator} and {other}, which must run in one stage"
+    ),
+    "backwards": Message(
+        "auto_parallel.plan_backwards",
+        "the plan runs operator {other} in an earlier stage than operator {operator}, whose result it reads",
+    ),
 }
 
 
@@ -42,25 +56,29 @@ def run_plan(plan: Path | str | Mapping[str, Any]) -> RunPlan:
     reader = FieldReader(name)
     reader.version(value)
     if value.get("feasible") is False:
-        raise RequestError("auto_parallel.infeasible", path=name)
+        raise RequestError("auto_parallel.infeasible", "{path}: the model does not fit by this plan", path=name)
     for field in ("stages", "micro_batches"):
         if field not in value:
-            raise reader.refuse(field, "plan.is_missing")
+            raise reader.refuse(field, N_("missing"))
     rows = reader.listing(value["stages"], "stages")
     if not rows:
-        raise reader.refuse("stages", "plan.is_empty")
+        raise reader.refuse("stages", N_("must not be empty"))
     micro_batches = _whole(reader, value["micro_batches"], "micro_batches")
     stages = [_stage(reader, row, f"stages[{number}]") for number, row in enumerate(rows)]
     for number, (_, replicas, _, _) in enumerate(stages):
         if replicas > micro_batches:
             raise RequestError(
-                "auto_parallel.idle_replicas", stage=number, replicas=replicas, micro_batches=micro_batches
+                "auto_parallel.idle_replicas",
+                "stage {stage} has {replicas} replicas, but a step has only {micro_batches} micro-batches",
+                stage=number,
+                replicas=replicas,
+                micro_batches=micro_batches,
             )
     assigned: set[str] = set()
     for number, (names, *_) in enumerate(stages):
         for name_ in names:
             if name_ in assigned:
-                raise reader.refuse(f"stages[{number}].operators", "plan.is_duplicate", name=name_)
+                raise reader.refuse(f"stages[{number}].operators", N_("{name} is listed twice"), name=name_)
             assigned.add(name_)
     operators, replicas_, recompute, offload = zip(*stages, strict=True)
     return RunPlan(operators, replicas_, recompute, offload, micro_batches)
@@ -78,10 +96,10 @@ def _stage(reader: FieldReader, row: object, field: str) -> tuple[tuple[str, ...
     value = reader.mapping(row, field)
     for name in ("operators", "replicas"):
         if name not in value:
-            raise reader.refuse(f"{field}.{name}", "plan.is_missing")
+            raise reader.refuse(f"{field}.{name}", N_("missing"))
     names = reader.listing(value["operators"], f"{field}.operators")
     if not names:
-        raise reader.refuse(f"{field}.operators", "plan.is_empty")
+        raise reader.refuse(f"{field}.operators", N_("must not be empty"))
     operators = tuple(reader.name(name, f"{field}.operators[{at}]") for at, name in enumerate(names))
     replicas = _whole(reader, value["replicas"], f"{field}.replicas")
     return operators, replicas, value.get("recompute") is True, value.get("offload") is True
@@ -89,9 +107,9 @@ def _stage(reader: FieldReader, row: object, field: str) -> tuple[tuple[str, ...
 
 def _whole(reader: FieldReader, value: object, field: str) -> int:
     if not isinstance(value, int) or isinstance(value, bool):
-        raise reader.refuse(field, "plan.is_not_whole")
+        raise reader.refuse(field, N_("must be a whole number"))
     if value < 1:
-        raise reader.refuse(field, "plan.is_zero")
+        raise reader.refuse(field, N_("must be greater than 0"))
     return value
 
 

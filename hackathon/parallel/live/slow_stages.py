@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from hackathon.parallel.live.layout import Layout
-from hackathon.text.messages import message
+from hackathon.text.messages import _
 
 LEAST, TIMES = 60.0, 10.0
 """Minimum seconds, and multiple of the slowest step so far, after which an idle rank is named: the longer of both."""
@@ -87,14 +87,25 @@ class SlowStages:
         ends = self._ends(waits)
         if ends:
             return self._sentence(ends[0])
-        return message("auto_parallel.slow_circle", seconds=f"{progress.limit:.0f}", timeout=f"{self._timeout:.0f}")
+        return _(
+            "The stages have been waiting for one another for more than {seconds} s. Nothing is ended; they "
+            "wait for up to {timeout} s.",
+            seconds=f"{progress.limit:.0f}",
+            timeout=f"{self._timeout:.0f}",
+        )
 
     def _sentence(self, rank: int) -> str:
         stage, replica = self._layout.place(rank)
-        return message(
-            "auto_parallel.slow_stage", stage=stage, replica=replica, rank=rank, timeout=f"{self._timeout:.0f}",
-            seconds=f"{self._progress.limit:.0f}", slowest=f"{self._progress.slowest:.3g}",
-        )  # fmt: skip
+        return _(
+            "stage {stage}, replica {replica} (rank {rank}) has not gone on for more than {seconds} s; the "
+            "slowest step so far took {slowest} s. Nothing is ended; others wait for up to {timeout} s.",
+            stage=stage,
+            replica=replica,
+            rank=rank,
+            timeout=f"{self._timeout:.0f}",
+            seconds=f"{self._progress.limit:.0f}",
+            slowest=f"{self._progress.slowest:.3g}",
+        )
 
     def _ends(self, waits: Sequence[int]) -> list[int]:
         """Return the ranks at the ends of all chains of waiting: those that do not wait themselves."""

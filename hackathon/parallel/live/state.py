@@ -119,7 +119,12 @@ def _made(
         with seeds.own_random_numbers(True), torch.no_grad():
             torch.manual_seed(seeds.mixed(seed, number))
             if not _initialised(module, {name[len(prefix) :] for name in first}, initialise):
-                raise RequestError("auto_parallel.not_initialised", module=path or type(model).__name__)
+                raise RequestError(
+                    "auto_parallel.not_initialised",
+                    "{module} was built on the meta device, and neither reset_parameters() nor initialise= "
+                    "gives it all its numbers",
+                    module=path or type(model).__name__,
+                )
         for parameter in (*module._parameters.values(), *module._buffers.values()):
             if parameter is not None:
                 parameter.data = parameter.data.to(device)  # not module.to(): children are still on the meta device
@@ -193,6 +198,7 @@ def put(mine: Mapping[str, torch.Tensor], state: Mapping[str, torch.Tensor], nam
             if state[name].shape != mine[name].shape:
                 raise RequestError(
                     "auto_parallel.other_shape",
+                    "{name} has shape {given}, but the model's has {wanted}",
                     name=name,
                     given=tuple(state[name].shape),
                     wanted=tuple(mine[name].shape),

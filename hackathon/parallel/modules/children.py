@@ -42,7 +42,14 @@ class Handed:
         leaves, spec = pytree.tree_flatten(value)
         for leaf in leaves:
             if not isinstance(leaf, (torch.Tensor, *_CONSTANTS) if constants else torch.Tensor):
-                raise RequestError("auto_parallel.handed_on", module=module, kind=type(leaf).__name__)
+                raise RequestError(
+                    "auto_parallel.handed_on",
+                    "module {module} returns {kind}, which cannot go to another stage: only tensors can, alone "
+                    "or in tuples, lists and dictionaries",
+                    hint="Make a plan that does not cut behind this module.",
+                    module=module,
+                    kind=type(leaf).__name__,
+                )
         forms = (
             TensorForm(tuple(leaf.shape), strides_on_the_way(leaf), leaf.dtype)
             if isinstance(leaf, torch.Tensor) else leaf for leaf in leaves
@@ -143,7 +150,11 @@ class Children(nn.Module):
             output = stretch.run(pytree.tree_unflatten(leaves, self._value), target, training=self._training)
         results, spec = pytree.tree_flatten(output)
         if not self._handed.is_like(results, spec):
-            raise RequestError("auto_parallel.handed_changes", module=stretch.paths[-1] if stretch.paths else "loss")
+            raise RequestError(
+                "auto_parallel.handed_changes",
+                "what module {module} returns has another structure, shape or type than for the example",
+                module=stretch.paths[-1] if stretch.paths else "loss",
+            )
         return tuple(leaf for leaf in results if isinstance(leaf, torch.Tensor))
 
     @contextlib.contextmanager

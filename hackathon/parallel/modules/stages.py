@@ -21,6 +21,7 @@ from hackathon.parallel.live.state import Holding
 from hackathon.parallel.modules.chain import ModuleChain
 from hackathon.parallel.modules.children import Children, Handed, ModuleRange, TensorForm, entered, evaluating
 from hackathon.text.errors import HackathonError, RequestError
+from hackathon.text.messages import Message
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,13 @@ class ModuleStages:
         for stage, run in enumerate(runs):
             for name in run.changed:
                 if len(self._holding.stages[self._holding.aliases[name]]) > 1:
-                    raise RequestError("auto_parallel.shared_buffer", name=name, stage=stage)
+                    raise RequestError(
+                        "auto_parallel.shared_buffer",
+                        "stage {stage} changes {name}, which another stage holds too: the modules that share "
+                        "it must be in one stage",
+                        name=name,
+                        stage=stage,
+                    )
         return self._parts(inputs, runs, training=True)
 
     def evaluation(self, inputs: Inputs) -> Evaluation:
@@ -142,7 +149,17 @@ class ModuleStages:
                 except HackathonError as error:
                     outcome, cause = (error.id, dict(error.values)), error
                 except NoLossError as error:
-                    outcome, cause = ("auto_parallel.no_loss", {"kind": str(error)}), error
+                    outcome, cause = (
+                        (
+                            Message(
+                                "auto_parallel.no_loss",
+                                "the model returns {kind}, which holds no loss: give loss=, or return a scalar "
+                                "named loss",
+                            ),
+                            {"kind": str(error)},
+                        ),
+                        error,
+                    )
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", FutureWarning)  # of torch, about pickled structures
                 outcome = exchange.objects_of_all(outcome)[source]
@@ -189,7 +206,12 @@ class ModuleStages:
         except Exception as error:
             file, line = frame_of(error) or ("?", 0)
             raise RequestError(
-                "auto_parallel.module_failed", module=at[-1], path=file, line=line, words=shortened(error)
+                "auto_parallel.module_failed",
+                "{path}:{line}: module {module} failed with the example: {words}",
+                module=at[-1],
+                path=file,
+                line=line,
+                words=shortened(error),
             ) from error
         if stretch.ends and training and (not isinstance(output, torch.Tensor) or output.dim()):
             raise NoLossError(type(output).__name__)
@@ -242,4 +264,10 @@ def one_argument(inputs: Inputs) -> None:
     """Raise RequestError unless the model is called with one positional argument, like a chain."""
     args, kwargs, _ = inputs
     if len(args) != 1 or kwargs:
-        raise RequestError("auto_parallel.module_inputs", count=len(args), names=", ".join(kwargs) or "–")
+        raise RequestError(
+            "auto_parallel.module_inputs",
+            "a model that is run module by module takes one positional argument; here there are {count}, and "
+            "the keywords {names}",
+            count=len(args),
+            names=", ".join(kwargs) or "–",
+        )

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from hackathon.parallel.plan.fields import FieldReader, read_object
+from hackathon.text.messages import N_
 
 
 @dataclass(frozen=True)
@@ -90,15 +91,15 @@ def graph_of(value: Mapping[str, Any], file: str) -> Graph:
     reader.known(value, ("schema_version", "operators", "edges", "aliases", "glued"), "")
     reader.version(value)
     if "operators" not in value:
-        raise reader.refuse("operators", "plan.is_missing")
+        raise reader.refuse("operators", N_("missing"))
     rows = reader.listing(value["operators"], "operators")
     if not rows:
-        raise reader.refuse("operators", "plan.is_empty")
+        raise reader.refuse("operators", N_("must not be empty"))
     entries = [_operator(reader, row, f"operators[{number}]") for number, row in enumerate(rows)]
     numbers: dict[str, int] = {}
     for number, entry in enumerate(entries):
         if entry.name in numbers:
-            raise reader.refuse(f"operators[{number}].name", "plan.is_duplicate", name=entry.name)
+            raise reader.refuse(f"operators[{number}].name", N_("{name} is listed twice"), name=entry.name)
         numbers[entry.name] = number
     edges = _edges(reader, value, entries, numbers)
     order = _order(reader, entries, edges)
@@ -124,7 +125,7 @@ def graph_of(value: Mapping[str, Any], file: str) -> Graph:
 def _operator(reader: FieldReader, row: object, field: str) -> Operator:
     value = reader.mapping(row, field)
     if "name" not in value:
-        raise reader.refuse(f"{field}.name", "plan.is_missing")
+        raise reader.refuse(f"{field}.name", N_("missing"))
     reader.known(value, _OPERATOR, field)
     return Operator(
         reader.name(value["name"], f"{field}.name"),
@@ -142,7 +143,7 @@ def _operator(reader: FieldReader, row: object, field: str) -> Operator:
 def _named(reader: FieldReader, value: object, numbers: Mapping[str, int], field: str) -> int:
     name = reader.name(value, field)
     if name not in numbers:
-        raise reader.refuse(field, "plan.is_unknown_operator", name=name)
+        raise reader.refuse(field, N_("no operator is named {name}"), name=name)
     return numbers[name]
 
 
@@ -157,7 +158,7 @@ def _edges(
         reader.known(edge, _EDGE, field)
         for end in ("from", "to", "bytes"):
             if end not in edge:
-                raise reader.refuse(f"{field}.{end}", "plan.is_missing")
+                raise reader.refuse(f"{field}.{end}", N_("missing"))
         start = _named(reader, edge["from"], numbers, f"{field}.from")
         stop = _named(reader, edge["to"], numbers, f"{field}.to")
         size = reader.number(edge, "bytes", field)
@@ -189,7 +190,7 @@ def _order(
         ready += sorted(freed, key=lambda n: operators[n].name, reverse=True)
     if len(order) < len(operators):
         stuck = min(operators[n].name for n in range(len(operators)) if waiting[n])
-        raise reader.refuse("edges", "plan.is_cycle", name=stuck)
+        raise reader.refuse("edges", N_("the edges form a cycle through {name}"), name=stuck)
     return order
 
 
@@ -205,13 +206,15 @@ def _aliases(
         reader.known(alias, ("operators", "bytes"), field)
         for name in ("operators", "bytes"):
             if name not in alias:
-                raise reader.refuse(f"{field}.{name}", "plan.is_missing")
+                raise reader.refuse(f"{field}.{name}", N_("missing"))
         members = _members(reader, alias["operators"], numbers, position, f"{field}.operators")
         size = reader.number(alias, "bytes", field)
         for member in members:
             shared[member] += size
             if shared[member] > operators[member].parameters * (1 + 1e-12):
-                raise reader.refuse(f"{field}.bytes", "plan.is_more_than_parameters", name=operators[member].name)
+                raise reader.refuse(
+                    f"{field}.bytes", N_("larger than the parameters of operator {name}"), name=operators[member].name
+                )
         aliases.append(Alias(members, size))
     return tuple(sorted(aliases, key=lambda alias: (alias.operators, alias.bytes)))
 
@@ -221,11 +224,11 @@ def _members(
 ) -> tuple[int, ...]:
     rows = reader.listing(value, field)
     if not rows:
-        raise reader.refuse(field, "plan.is_empty")
+        raise reader.refuse(field, N_("must not be empty"))
     members = [position[_named(reader, row, numbers, f"{field}[{at}]")] for at, row in enumerate(rows)]
     for at, member in enumerate(members):
         if member in members[:at]:
-            raise reader.refuse(f"{field}[{at}]", "plan.is_duplicate", name=rows[at])
+            raise reader.refuse(f"{field}[{at}]", N_("{name} is listed twice"), name=rows[at])
     return tuple(sorted(members))
 
 

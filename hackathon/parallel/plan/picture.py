@@ -5,22 +5,22 @@ from html import escape
 
 from hackathon.parallel.plan.cost import CostedPlan
 from hackathon.parallel.plan.simulation import SimulatedStep, simulate
-from hackathon.text.messages import message
+from hackathon.text.messages import N_, _
 from hackathon.text.units import format_size
 
 _PASS_TEXTS = {
-    "forward": "plan.pass_forward",
-    "backward": "plan.pass_backward",
-    "all-reduce": "plan.pass_all_reduce",
+    "forward": N_("forward"),
+    "backward": N_("backward"),
+    "all-reduce": N_("all-reduce"),
 }
 
 _KIND_TEXTS = {
-    "parameters": "plan.kind_parameters",
-    "gradients": "plan.kind_gradients",
-    "optimizer": "plan.kind_optimizer",
-    "activations": "plan.kind_activations",
-    "buffers": "plan.kind_buffers",
-    "workspace": "plan.kind_workspace",
+    "parameters": N_("parameters"),
+    "gradients": N_("gradients"),
+    "optimizer": N_("optimizer"),
+    "activations": N_("activations"),
+    "buffers": N_("buffers"),
+    "workspace": N_("workspace"),
 }
 
 WIDTH, LEFT, LANE, GAP = 960, 130, 22, 6
@@ -42,12 +42,12 @@ def picture(plan: CostedPlan) -> str:
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}" '
         'font-family="sans-serif" font-size="12">',
-        f"<title>{escape(message('plan.picture_title'))}</title>",
+        f"<title>{escape(_('Step and memory of a plan'))}</title>",
         f'<rect width="{WIDTH}" height="{height}" fill="#ffffff"/>',
-        *_legend({name: message(_PASS_TEXTS[name]) for name in COLORS}, COLORS, 20),
+        *_legend({name: _(_PASS_TEXTS[name]) for name in COLORS}, COLORS, 20),
         *step.lines(40),
         _text(LEFT, below + 14, " · ".join(step.captions())),
-        *_legend({name: message(_KIND_TEXTS[name]) for name in KINDS}, KINDS, below + 40),
+        *_legend({name: _(_KIND_TEXTS[name]) for name in KINDS}, KINDS, below + 40),
         *memory_bars(plan, below + 56),
         "</svg>",
     ]
@@ -75,11 +75,17 @@ class StepChart:
 
     def captions(self) -> list[str]:
         """Return the explanations beside the chart."""
-        lines = [message("plan.picture_seconds", seconds=f"{self.step.seconds:.4g}")]
+        lines = [_("Step: {seconds} s", seconds=f"{self.step.seconds:.4g}")]
         if self.micro_batches < self.plan.micro_batches:
-            lines.append(message("plan.picture_beginning", count=self.micro_batches, all=self.plan.micro_batches))
+            lines.append(
+                _(
+                    "The picture ends with micro-batch {count} of {all}.",
+                    count=self.micro_batches,
+                    all=self.plan.micro_batches,
+                )
+            )
         if self.left_out:
-            lines.append(message("plan.picture_left_out", count=self.left_out))
+            lines.append(_("{count} more devices are not drawn.", count=self.left_out))
         return lines
 
     def lines(self, top: int) -> Iterator[str]:
@@ -88,7 +94,7 @@ class StepChart:
         scale = (WIDTH - LEFT - 20) / self.end if self.end > 0 else 0.0
         for number, (stage, replica) in enumerate(self.lanes):
             y = top + number * (LANE + GAP)
-            yield _text(8, y + 15, message("plan.lane", stage=stage + 1, replica=replica + 1))
+            yield _text(8, y + 15, _("stage {stage}, replica {replica}", stage=stage + 1, replica=replica + 1))
             yield (
                 f'<rect class="lane" x="{LEFT}" y="{y}" width="{WIDTH - LEFT - 20}" height="{LANE}" fill="#f2f2f2"/>'
             )
@@ -126,7 +132,7 @@ def memory_bars(plan: CostedPlan, top: int) -> Iterator[str]:
     scale = (WIDTH - LEFT - 110) / max(most, min(limit, 2 * most), 1e-300)
     for number, cost in enumerate(plan.costs):
         y = top + number * (LANE + GAP)
-        yield _text(8, y + 15, message("plan.stage_number", stage=number + 1))
+        yield _text(8, y + 15, _("stage {stage}", stage=number + 1))
         left = float(LEFT)
         for name, color in KINDS.items():
             width = getattr(cost.memory, name) * scale
@@ -139,7 +145,7 @@ def memory_bars(plan: CostedPlan, top: int) -> Iterator[str]:
             f'<line class="limit" x1="{x:.2f}" x2="{x:.2f}" y1="{top - 4}" y2="{end}" stroke="#000000" '
             'stroke-dasharray="4 3"/>'
         )
-        yield _text(x - 60, end + 14, message("plan.limit", size=format_size(limit)))
+        yield _text(x - 60, end + 14, _("limit {size}", size=format_size(limit)))
 
 
 def _legend(names: dict[str, str], colors: dict[str, str], y: int) -> Iterator[str]:

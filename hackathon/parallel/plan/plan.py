@@ -25,7 +25,13 @@ def make_plan(request: PlanRequest) -> PlanResult:
     """
     check(request)
     if find_spec("numpy") is None:
-        raise RequestError("plan.needs_numpy")
+        raise RequestError(
+            "plan.needs_numpy",
+            "hackathon plan needs the package numpy, which is not installed",
+            hint="pip install numpy (or, in a clone of the toolkit: pip install '.[plan]'). Without a network: on a "
+            "machine with one, pip download numpy -d wheelhouse; copy the folder; pip install --no-index "
+            "--find-links wheelhouse numpy",
+        )
     from hackathon.parallel.plan.planner import Planner
 
     blocks = Blocks(request.graph)

@@ -1,6 +1,7 @@
 """The request for a plan, and the result of a search."""
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from hackathon.parallel.plan.bound import OBJECTIVES
 from hackathon.parallel.plan.coarsen import Blocks
@@ -8,6 +9,7 @@ from hackathon.parallel.plan.cost import CostedPlan
 from hackathon.parallel.plan.devices import Devices
 from hackathon.parallel.plan.graph import Graph
 from hackathon.text.errors import RequestError
+from hackathon.text.messages import Message
 
 PROVEN = 1e-9
 """Relative gap up to which a value counts as the least one."""
@@ -59,30 +61,52 @@ class PlanResult:
         return self.complete if self.gap is None else self.gap <= PROVEN
 
 
-def impossible(request: PlanRequest) -> tuple[str, dict[str, int]] | None:
+def impossible(request: PlanRequest) -> tuple[Message, dict[str, Any]] | None:
     """Return why no plan can have the requested stages and replicas, whatever the memory: a message's id and values.
 
     None if nothing rules them out.
     """
     most = max(request.replicas, default=1)
     if most > request.micro_batches:
-        return "plan.idle_replicas", {"replicas": most, "micro_batches": request.micro_batches}
+        return Message(
+            "plan.idle_replicas", "{replicas} replicas need at least as many micro-batches; there are {micro_batches}"
+        ), {"replicas": most, "micro_batches": request.micro_batches}
     several = len(request.replicas) > 1
     needed = sum(request.replicas) if several else most * (request.stages or 1)
     if needed > request.devices.count:
-        return "plan.too_few_devices", {"needed": needed, "count": request.devices.count}
+        return Message("plan.too_few_devices", "these stages and replicas need {needed} devices; there are {count}"), {
+            "needed": needed,
+            "count": request.devices.count,
+        }
     stages, most = len(request.replicas) if several else request.stages or 1, len(Blocks(request.graph))
     if stages > most:
-        return "plan.too_many_stages", {"stages": stages, "most": most}
+        return Message(
+            "plan.too_many_stages",
+            "the model cannot be cut into {stages} stages: it has {most} parts between which a cut is possible",
+        ), {"stages": stages, "most": most}
     return None
 
 
 def check(request: PlanRequest) -> None:
     """Refuse a request that contradicts itself. Raises RequestError."""
     if request.objective not in OBJECTIVES:
-        raise RequestError("plan.objective", name=request.objective, names=", ".join(OBJECTIVES))
+        raise RequestError(
+            "plan.objective",
+            "unknown objective {name}: choose {names}",
+            name=request.objective,
+            names=", ".join(OBJECTIVES),
+        )
     several = len(request.replicas) > 1
     if several and request.stages is not None and request.stages != len(request.replicas):
-        raise RequestError("plan.replicas_stages", replicas=len(request.replicas), stages=request.stages)
+        raise RequestError(
+            "plan.replicas_stages",
+            "--replicas lists {replicas} stages, but --stages is {stages}",
+            replicas=len(request.replicas),
+            stages=request.stages,
+        )
     if request.offload != "never" and request.devices.host_bandwidth is None:
-        raise RequestError("plan.no_host_bandwidth")
+        raise RequestError(
+            "plan.no_host_bandwidth",
+            "offload needs host_bandwidth in the devices file",
+            hint="Add the bytes per second between the main memory and one device, for example 25e9.",
+        )

@@ -4,20 +4,20 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from hackathon.parallel.plan.cost import CostedPlan
-from hackathon.text.messages import message
+from hackathon.text.messages import N_, _
 from hackathon.text.units import format_size
 
 _TERM_TEXTS = {
-    "forward": "plan.term_forward",
-    "backward": "plan.term_backward",
-    "transfer": "plan.term_transfer",
-    "passes": "plan.term_passes",
-    "all-reduce": "plan.term_all_reduce",
+    "forward": N_("forward pass, stage {stage}"),
+    "backward": N_("backward pass, stage {stage}"),
+    "transfer": N_("transfers of stage {stage}"),
+    "passes": N_("all passes of one device of stage {stage}"),
+    "all-reduce": N_("all-reduce, stage {stage}"),
 }
 
 _WAY_TEXTS = {
-    "recompute": "plan.way_recompute",
-    "offload": "plan.way_offload",
+    "recompute": N_("recomputation"),
+    "offload": N_("offload"),
 }
 
 STAGE_COLUMNS = ("stage", "operators", "count", "replicas", "forward", "backward", "transfer", "memory", "saving")
@@ -32,11 +32,19 @@ def seconds(number: float) -> str:
 def kind_of(plan: CostedPlan) -> str:
     """Return the sentence about the kind of plan: often it is not a pipeline."""
     if plan.devices_used == 1:
-        return message("plan.kind_one_device")
+        return _("Best plan found: one device")
     if len(plan.stages) == 1:
-        return message("plan.kind_data_parallel", replicas=plan.devices_used)
+        return _(
+            "Best plan found: data parallelism on {replicas} devices, without cutting the model",
+            replicas=plan.devices_used,
+        )
     replicas = ", ".join(map(str, plan.replicas))
-    return message("plan.kind_pipeline", stages=len(plan.stages), devices=plan.devices_used, replicas=replicas)
+    return _(
+        "Best plan found: a pipeline of {stages} stages on {devices} devices (replicas: {replicas})",
+        stages=len(plan.stages),
+        devices=plan.devices_used,
+        replicas=replicas,
+    )
 
 
 def stage_rows(plan: CostedPlan, value: Mapping[str, Any]) -> list[list[str]]:
@@ -49,14 +57,14 @@ def stage_rows(plan: CostedPlan, value: Mapping[str, Any]) -> list[list[str]]:
         rows.append([
             str(number), label, str(len(names)), str(stage.replicas), seconds(entry["forward"]),
             seconds(entry["backward"]), seconds(entry["transfer"]), format_size(entry["memory"]["total"]),
-            ", ".join(message(_WAY_TEXTS[word]) for word in words) or "–",
+            ", ".join(_(_WAY_TEXTS[word]) for word in words) or "–",
         ])  # fmt: skip
     return rows
 
 
 def term_name(term: Mapping[str, Any]) -> str:
     """Return the name of an addend of the bound."""
-    return message(_TERM_TEXTS[term["reason"]], stage=term["stage"] + 1)
+    return _(_TERM_TEXTS[term["reason"]], stage=term["stage"] + 1)
 
 
 def placement_lines(value: Mapping[str, Any]) -> Iterator[str]:
@@ -65,13 +73,17 @@ def placement_lines(value: Mapping[str, Any]) -> Iterator[str]:
     if placement is None:
         return
     if placement["nodes"] == 1:
-        yield message("plan.placement_one_node")
+        yield _("All stages run on one node.")
     else:
-        yield message("plan.placement", nodes=placement["nodes"], processes=placement["processes_per_node"])
+        yield _(
+            "Nodes: {nodes}, with {processes} processes each. Ranks fill one node after another.",
+            nodes=placement["nodes"],
+            processes=placement["processes_per_node"],
+        )
         for number, nodes in enumerate(placement["stages"], 1):
             names = ", ".join(str(node + 1) for node in dict.fromkeys(nodes))
-            yield message("plan.placement_stage", stage=number, nodes=names)
+            yield _("  stage {stage}: node {nodes}", stage=number, nodes=names)
     if placement["step"] is None:
-        yield message("plan.placement_unknown")
+        yield _("The step on these nodes is not known: internode_bandwidth is missing.")
     else:
-        yield message("plan.placement_step", seconds=seconds(placement["step"]))
+        yield _("Step with the bandwidths inside and between nodes: {seconds}", seconds=seconds(placement["step"]))

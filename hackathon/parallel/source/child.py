@@ -64,13 +64,25 @@ def run_child(python: str, request: Mapping[str, Any], folder: Path) -> tuple[An
                 env=environment,
             )  # fmt: skip
         except OSError as error:
-            raise RequestError("capture.no_python", python=python, reason=error.strerror or str(error)) from None
+            raise RequestError(
+                "capture.no_python",
+                "{python} cannot be started: {reason}",
+                python=python,
+                reason=error.strerror or str(error),
+            ) from None
         answer = _read(Path(directory) / "answer.json")
         if not isinstance(answer, dict):
-            raise HackathonError("capture.child_ended", code=done.returncode)
+            raise HackathonError(
+                "capture.child_ended",
+                "The process that captures the model ended without an answer (exit code {code})",
+                hint="A negative code is a signal; -9 often means that the memory was used up. What the process "
+                "printed stands above.",
+                code=done.returncode,
+            )
         if "refused" in answer:
             values = answer.get("values")
-            raise RequestError(str(answer["refused"]), **(values if isinstance(values, dict) else {}))
+            text, hint = str(answer.get("text", "")), str(answer.get("hint", ""))
+            raise RequestError(str(answer["refused"]), text, hint=hint, **(values if isinstance(values, dict) else {}))
         return _read(Path(directory) / "graph.json"), answer
 
 

@@ -25,10 +25,12 @@ def split_target(target: str) -> tuple[Path, str]:
     """Return file and function of `model.py:build`. Raises RequestError."""
     file, _, function = target.rpartition(":")
     if not file or not function or not all(part.isidentifier() for part in function.split(".")):
-        raise RequestError("capture.model_target", target=target)
+        raise RequestError(
+            "capture.model_target", "{target}: must be a file and a function, for example model.py:build", target=target
+        )
     path = Path(file)
     if not path.is_file():
-        raise RequestError("capture.model_file", path=file)
+        raise RequestError("capture.model_file", "{path}: no such file", path=file)
     return path, function
 
 
@@ -43,7 +45,12 @@ def model_graph(
     path, function = split_target(target)
     for file in () if trust else (path, *map(Path, options.get("shared", ()))):
         if file.stat().st_uid not in (0, os.geteuid()):
-            raise RequestError("capture.foreign", path=str(file))
+            raise RequestError(
+                "capture.foreign",
+                "{path} belongs to another account, and planning would run it",
+                hint="Read it first; --trust then runs it.",
+                path=str(file),
+            )
     request = {"path": str(path.resolve()), "function": function, **options}
     state = [request, python, os.uname().nodename, str(Path.cwd()), hackathon.__version__]
     folder = _folder()
@@ -52,11 +59,21 @@ def model_graph(
     if cached is not None:
         return graph_of(cached["graph"], target), cached["told"], True
     if folder is None:
-        raise RequestError("capture.no_cache")
+        raise RequestError(
+            "capture.no_cache",
+            "The cache folder cannot be used: it belongs to another account, is open to others, or cannot be written",
+            hint="Set XDG_CACHE_HOME to a folder of your own.",
+        )
     began = time.time()
     value, answer = run_child(python, request, folder)
     if not isinstance(value, dict):
-        raise HackathonError("capture.child_ended", code=0)
+        raise HackathonError(
+            "capture.child_ended",
+            "The process that captures the model ended without an answer (exit code {code})",
+            hint="A negative code is a signal; -9 often means that the memory was used up. What the process printed "
+            "stands above.",
+            code=0,
+        )
     graph = graph_of(value, target)
     signs: dict[str, dict[str, str | None]] = {
         "files": {name: digest(Path(name)) for name in answer.get("files", [])},

@@ -3,26 +3,31 @@
 from hackathon.prediction.asynchronous.outlook import TOLERANCE, AsyncPrediction, WorkersOutlook
 from hackathon.scaling.show import number, percent
 from hackathon.text.columns import aligned
-from hackathon.text.messages import message
+from hackathon.text.messages import N_, _, ngettext
 from hackathon.text.printable import printable
 
 _WARNING_TEXTS = {
-    "extrapolated": "asynchronous.warning_extrapolated",
-    "few_samples": "asynchronous.warning_few_samples",
-    "update_full": "asynchronous.warning_update_full",
-    "held_back": "asynchronous.warning_held_back",
-    "link_full": "asynchronous.warning_link_full",
-    "large_updates": "asynchronous.warning_large_updates",
+    "extrapolated": N_("{workers} workers: no run with so many; the largest one that was measured has {largest}"),
+    "few_samples": N_("{workers} workers: fewer samples than one batch for each worker; at most {most} can train"),
+    "update_full": N_(
+        "{workers} workers: the update thread works all the time; more workers make batches larger and gradients staler"
+    ),
+    "held_back": N_("{workers} workers: gradients come faster than the server can apply them, and workers wait for it"),
+    "link_full": N_("{workers} workers: the server exchanges data all the time; more workers do not shorten the epoch"),
+    "large_updates": N_(
+        "{workers} workers: the cost of an update grows with its gradients, and none with more than {gradients} "
+        "was measured"
+    ),
 }
 
 _COLUMN_TEXTS = {
-    "workers": "asynchronous.column_workers",
-    "sweep": "asynchronous.column_sweep",
-    "rate": "asynchronous.column_rate",
-    "batch": "asynchronous.column_batch",
-    "staleness": "asynchronous.column_staleness",
-    "formula": "asynchronous.column_formula",
-    "measured": "asynchronous.column_measured",
+    "workers": N_("workers"),
+    "sweep": N_("epoch sweep"),
+    "rate": N_("samples/s"),
+    "batch": N_("batch (10–90 %)"),
+    "staleness": N_("staleness (90 %)"),
+    "formula": N_("formula"),
+    "measured": N_("measured"),
 }
 
 WIDTH = 200
@@ -31,9 +36,10 @@ WIDTH = 200
 def lines(prediction: AsyncPrediction) -> list[str]:
     """Return the measurements, a table of the predictions, and remarks."""
     timings = prediction.source.timings
-    bound = message("asynchronous.bound", bound=timings.bound) if timings.bound is not None else ""
-    title = message(
-        "asynchronous.title", run=printable(prediction.source.run), compute=_time(timings.compute.mean),
+    bound = _(", staleness bound {bound}", bound=timings.bound) if timings.bound is not None else ""
+    title = _(
+        "asynchronous SGD, from run {run} with one worker: gradient {compute} ({batch} samples), exchange "
+"{exchange}, update {update}", run=printable(prediction.source.run), compute=_time(timings.compute.mean),
         exchange=_time(timings.exchange), update=_time(timings.update.mean + timings.add), batch=timings.batch,
     )  # fmt: skip
     return [title + bound, *_table(prediction), *(f"- {line}" for line in (*_choice(prediction), *_notes(prediction)))]
@@ -43,7 +49,7 @@ def _table(prediction: AsyncPrediction) -> list[str]:
     keys = ["workers", "sweep", "rate", "batch", "staleness", "formula"]
     measured = any(outlook.measured for outlook in prediction.outlooks)
     keys += ["measured"] if measured else []
-    rows = [[message(_COLUMN_TEXTS[key]) for key in keys]]
+    rows = [[_(_COLUMN_TEXTS[key]) for key in keys]]
     for outlook in prediction.outlooks:
         samples = prediction.source.timings.batch
         low, high = (samples * outlook.batches.percentile(p) for p in (10, 90))
@@ -84,8 +90,10 @@ def _choice(prediction: AsyncPrediction) -> list[str]:
     if prediction.chosen is not None:
         best = next(outlook for outlook in prediction.outlooks if outlook.workers == prediction.chosen)
         return [
-            message(
-                "asynchronous.chosen", workers=best.workers, batch=number(best.batch, 3), target=target,
+            ngettext(
+                "fastest with a batch within {tolerance} of {target}: {workers} worker, batch {batch}, {sweep} "
+"an epoch", "fastest with a batch within {tolerance} of {target}: {workers} workers, batch {batch}, "
+"{sweep} an epoch", best.workers, workers=best.workers, batch=number(best.batch, 3), target=target,
                 tolerance=tolerance, sweep=_time(best.sweep_seconds),
             )
         ]  # fmt: skip
@@ -93,7 +101,17 @@ def _choice(prediction: AsyncPrediction) -> list[str]:
         return []
     near = next(outlook for outlook in prediction.outlooks if outlook.workers == prediction.nearest)
     batch = number(near.batch, 3)
-    return [message("asynchronous.none_chosen", target=target, tolerance=tolerance, workers=near.workers, batch=batch)]
+    return [
+        ngettext(
+            "no batch is within {tolerance} of {target}; the nearest one has {workers} worker, batch {batch}",
+            "no batch is within {tolerance} of {target}; the nearest one has {workers} workers, batch {batch}",
+            near.workers,
+            target=target,
+            tolerance=tolerance,
+            workers=near.workers,
+            batch=batch,
+        )
+    ]
 
 
 def _notes(prediction: AsyncPrediction) -> list[str]:
@@ -105,10 +123,16 @@ def _notes(prediction: AsyncPrediction) -> list[str]:
     largest = max((run.workers for run in prediction.source.measured), default=1)
     most = int(prediction.source.timings.epoch_samples // prediction.source.timings.batch)
     notes = [
-        message(
+        _(
             _WARNING_TEXTS[warning], workers=", ".join(map(str, sizes)), largest=largest, most=most,
             gradients=number(prediction.source.most_gradients, 3), busy=percent(1.0),
         )
         for warning, sizes in about.items()
     ]  # fmt: skip
-    return [*notes, message("asynchronous.assumes")]
+    return [
+        *notes,
+        _(
+            "assumed: each worker has cores or a GPU of its own, and exchanges as fast as the one that was "
+            "measured; workers on other nodes are slower"
+        ),
+    ]

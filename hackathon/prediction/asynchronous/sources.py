@@ -26,12 +26,32 @@ def one_worker(project: Path, name: str | None) -> OneWorker:
     run = _newest(own) if name is None else _named(own, runs, name)
     numbers = dict(run.numbers)
     if run.state != SUCCEEDED:
-        raise RequestError("asynchronous.not_succeeded", run=run.id, state=run.state)
+        raise RequestError(
+            "asynchronous.not_succeeded",
+            "not known: run {run} did not succeed ({state})",
+            hint="Take a run that succeeded, or start one: hackathon submit async-sgd --processes 1",
+            run=run.id,
+            state=run.state,
+        )
     if numbers.get(WORKERS, run.processes) != 1:
-        raise RequestError("asynchronous.several_workers", run=run.id, workers=run.processes)
+        raise RequestError(
+            "asynchronous.several_workers",
+            "run {run} has {workers} workers, which wait for each other's exchanges; its times are not those "
+            "of one worker",
+            hint="Take a run of one worker: hackathon submit async-sgd --processes 1",
+            run=run.id,
+            workers=run.processes,
+        )
     lacks = missing(numbers)
     if lacks:
-        raise RequestError("asynchronous.not_known", run=run.id, missing=", ".join(lacks))
+        raise RequestError(
+            "asynchronous.not_known",
+            "not known: run {run} did not tell {missing}",
+            hint="The recipe async-sgd tells them at its end. Training must be longer than its warm-up of ten "
+            "gradients.",
+            run=run.id,
+            missing=", ".join(lacks),
+        )
     return OneWorker(
         run.id, timings_of(numbers), max(1.0, numbers.get("most_gradients", 1.0)), tuple(_measured(run, runs))
     )
@@ -43,7 +63,11 @@ def _newest(own: Sequence[RunEntry]) -> RunEntry:
         numbers = dict(run.numbers)
         if run.state == SUCCEEDED and numbers.get(WORKERS) == 1 and not missing(numbers):
             return run
-    raise RequestError("asynchronous.no_run")
+    raise RequestError(
+        "asynchronous.no_run",
+        "not known: this project has no successful run of one worker that told its timings",
+        hint="This run would tell: hackathon submit async-sgd --processes 1",
+    )
 
 
 def _named(own: Sequence[RunEntry], runs: Sequence[RunEntry], name: str) -> RunEntry:
@@ -53,8 +77,16 @@ def _named(own: Sequence[RunEntry], runs: Sequence[RunEntry], name: str) -> RunE
         if len(exact or matches) == 1:
             return (exact or matches)[0]
         if matches:
-            raise RequestError("asynchronous.several_runs", name=name, count=len(matches))
-    raise RequestError("asynchronous.no_such_run", name=name)
+            raise RequestError(
+                "asynchronous.several_runs",
+                "{name} is part of the ids of {count} runs",
+                hint="Give more of the id.",
+                name=name,
+                count=len(matches),
+            )
+    raise RequestError(
+        "asynchronous.no_such_run", "no run has {name} in its id", hint="`hackathon status` lists the runs.", name=name
+    )
 
 
 def _measured(run: RunEntry, runs: Sequence[RunEntry]) -> list[MeasuredRun]:

@@ -9,23 +9,29 @@ from typing import Any
 from hackathon.profiling.shares import PARTS
 from hackathon.profiling.traces.intervals import Intervals, length, within, without
 from hackathon.profiling.traces.reckoning import SECOND, RankTime
-from hackathon.text.messages import message
+from hackathon.text.messages import N_, _
 
 _FOUND_TEXTS = {
-    "copies": "profile.found_copies",
-    "loader": "profile.found_loader",
-    "host-bound": "profile.found_host_bound",
-    "communication": "profile.found_communication",
-    "late-rank": "profile.found_late_rank",
+    "copies": N_(
+        "copy-bound: {share} % of a step ({milliseconds} ms) waits for data, more than half of it for copies to the GPU"
+    ),
+    "loader": N_("loader-bound: {share} % of a step ({milliseconds} ms) waits for data"),
+    "host-bound": N_(
+        "host-bound: in {share} % of a step ({milliseconds} ms) nothing is computed while the program's own Python runs"
+    ),
+    "communication": N_(
+        "communication-bound: {share} % of a step ({milliseconds} ms) is communication that computing does not hide"
+    ),
+    "late-rank": N_("rank {rank} is late: the others wait for it during {share} % of a step ({milliseconds} ms)"),
 }
 
 _PART_TEXTS = {
-    "data": "profile.part_data",
-    "host": "profile.part_host",
-    "compute": "profile.part_compute",
-    "communication": "profile.part_communication",
-    "waiting": "profile.part_waiting",
-    "other": "profile.part_other",
+    "data": N_("data"),
+    "host": N_("host"),
+    "compute": N_("compute"),
+    "communication": N_("communication"),
+    "waiting": N_("waiting"),
+    "other": N_("other"),
 }
 
 DATA, HOST, COMMUNICATION, LATE = 0.10, 0.25, 0.25, 0.05
@@ -38,18 +44,41 @@ DEVIATIONS = 3.0
 FEWEST = 3
 """Steps that are needed to estimate the noise."""
 ADVICE = {
-    "copies": "profile.advice_copies",
-    "loader": "profile.advice_loader",
-    "host-bound": "profile.advice_host_bound",
-    "communication": "profile.advice_communication",
-    "late-rank": "profile.advice_late_rank",
+    "copies": N_(
+        "Copy while the GPU computes (pin_memory=True, .to(device, non_blocking=True)), keep on the GPU what is "
+        "used again, or offload less to the CPU."
+    ),
+    "loader": N_(
+        "Give the DataLoader workers (num_workers=4, persistent_workers=True, pin_memory=True on GPUs) or do less "
+        "per sample."
+    ),
+    "host-bound": N_(
+        "Look at the longest gaps; log and call .item() less often, use larger batches, torch.compile or CUDA graphs."
+    ),
+    "communication": N_("Try a larger batch, gradient accumulation, another bucket_cap_mb, or gradients in bf16."),
+    "late-rank": N_(
+        "Rank {rank} spends {more} ms a step more in {part} than the others. Compare its node, its data and its "
+        "code path."
+    ),
 }
 OWN_ADVICE = {
-    ("tensorflow", "loader"): "profile.advice_loader_tensorflow",
-    ("tensorflow", "host-bound"): "profile.advice_host_bound_tensorflow",
-    ("tensorflow", "communication"): "profile.advice_communication_tensorflow",
-    ("tensorflow", "copies"): "profile.advice_copies_tensorflow",
-    ("chainer", "loader"): "profile.advice_loader_chainer",
+    ("tensorflow", "loader"): N_(
+        "End the pipeline with .prefetch(tf.data.AUTOTUNE), give .map() num_parallel_calls=tf.data.AUTOTUNE, "
+        ".cache() what does not change, or do less per sample."
+    ),
+    ("tensorflow", "host-bound"): N_(
+        "Look at the longest gaps; put the whole step into a tf.function, read losses less often, use larger "
+        "batches, or steps_per_execution of compile()."
+    ),
+    ("tensorflow", "communication"): N_(
+        "Try a larger batch, gradient accumulation, or gradients in fp16 (with Horovod: "
+        "compression=hvd.Compression.fp16)."
+    ),
+    ("tensorflow", "copies"): N_(
+        "End the pipeline with .apply(tf.data.experimental.prefetch_to_device('/GPU:0')), and keep on the GPU what "
+        "is used again."
+    ),
+    ("chainer", "loader"): N_("Use chainer.iterators.MultiprocessIterator, or do less per sample."),
 }
 """(framework, finding) with other advice than for torch."""
 
@@ -72,20 +101,23 @@ class ProfileFinding:
     @property
     def message(self) -> str:
         """The finding as text."""
-        return message(_FOUND_TEXTS[self.id], share=f"{100 * self.share:.0f}", **self._shown)
+        return _(_FOUND_TEXTS[self.id], share=f"{100 * self.share:.0f}", **self._shown)
 
     @property
     def advice(self) -> str:
         """The remedy."""
         text = OWN_ADVICE.get((self.framework, self.id)) or ADVICE[self.id]
         if self.id == "late-rank" and not self.values["part"]:
-            text = "profile.advice_late_rank_unknown"
-        return message(text, **self._shown)
+            text = N_(
+                "Rank {rank} spends no more than the others outside of communication. Compare its network, and "
+                "which collectives it calls."
+            )
+        return _(text, **self._shown)
 
     @property
     def _shown(self) -> dict[str, Any]:
         part = self.values.get("part")
-        return {**self.values, **({"part": message(_PART_TEXTS[part])} if part else {})}
+        return {**self.values, **({"part": _(_PART_TEXTS[part])} if part else {})}
 
     def to_json(self) -> dict[str, Any]:
         """Return it as JSON values."""

@@ -46,7 +46,9 @@ def write_merged(profile: Profile, target: Path) -> int:
         draft.replace(target)
     except OSError as error:
         draft.unlink(missing_ok=True)
-        raise RequestError("profile.not_written", file=target, what=error.strerror or error) from error
+        raise RequestError(
+            "profile.not_written", "{file} could not be written: {what}", file=target, what=error.strerror or error
+        ) from error
     except BaseException:
         draft.unlink(missing_ok=True)
         raise
@@ -110,7 +112,9 @@ def _read(trace: Trace) -> Iterator[dict[str, Any]]:
         with open_regular(trace.path) as stream:
             yield from TraceStream(stream, trace.file).events()
     except OSError as error:
-        raise RequestError("profile.unreadable", file=trace.file, what=error.strerror or error) from error
+        raise RequestError(
+            "profile.unreadable", "{file} cannot be read: {what}", file=trace.file, what=error.strerror or error
+        ) from error
 
 
 def _begin(profile: Profile) -> float:

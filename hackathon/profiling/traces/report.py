@@ -26,22 +26,32 @@ from hackathon.profiling.traces.recording import NoTrace, Recording, overhead
 from hackathon.profiling.traces.roofline import Peaks, Roofline, peaks_of, roofline
 from hackathon.profiling.traces.trace import Trace, read_trace
 from hackathon.text.errors import RequestError
-from hackathon.text.messages import message
+from hackathon.text.messages import N_, _
 
 _VERDICT_TEXTS = {
-    "behind": "profile.verdict_behind",
-    "catching_up": "profile.verdict_catching_up",
+    "behind": N_("no verdict: the GPU falls behind the program's steps"),
+    "catching_up": N_("no verdict: in these steps the program also waits for work of earlier ones"),
 }
 
 _REMARK_TEXTS = {
-    "torn": "profile.remark_torn",
-    "cut": "profile.remark_cut",
-    "many": "profile.remark_many",
-    "behind": "profile.remark_behind",
-    "catching_up": "profile.remark_catching_up",
-    "on-device": "profile.remark_on_device",
-    "cut-short": "profile.remark_cut_short",
-    "unmatched": "profile.remark_unmatched",
+    "torn": N_("{file} is damaged; what stands before the damage was read"),
+    "cut": N_("{file} is too large; only its beginning was read"),
+    "many": N_("{file} has too many events; only the first ones were read"),
+    "behind": N_(
+        "the GPU falls further and further behind the program, which does not wait for it: the step takes longer "
+        "than is told here. Record more steps, or call torch.cuda.synchronize() in each"
+    ),
+    "catching_up": N_(
+        "in these steps the program also waits for work of earlier ones, which it had given to the GPU without "
+        "waiting: a step takes less time than is told here. Record more steps, or call torch.cuda.synchronize() in "
+        "each"
+    ),
+    "on-device": N_(
+        "a GPU computes, but its kernels are not in the trace: where the time goes is not known. With "
+        "torch.profiler, record ProfilerActivity.CUDA, too; Chainer's kernels cannot be recorded"
+    ),
+    "cut-short": N_("too little of the trace could be read to tell where the time goes"),
+    "unmatched": N_("the ranks recorded different collectives: waiting cannot be told from communication"),
 }
 
 SCHEMA_VERSION = 1
@@ -90,12 +100,16 @@ class Profile:
         compute = self.mean.share("compute")
         unknown = {time.unknown for time in self.times.values()} - {""}
         if unknown:
-            return message("profile.verdict_unseen" if ON_DEVICE in unknown else "profile.verdict_cut_short")
+            return _(
+                N_("no verdict: the traces do not show what the GPU computes")
+                if ON_DEVICE in unknown
+                else N_("no verdict: too little of the traces could be read")
+            )
         if self.off_pace:
-            return message(_VERDICT_TEXTS[self.off_pace])
+            return _(_VERDICT_TEXTS[self.off_pace])
         if not self.marked:
-            return message("profile.verdict_unmarked")
-        return message("profile.verdict_nothing", share=f"{100 * (compute or 0.0):.0f}")
+            return _("no verdict: the traces mark no steps")
+        return _("nothing stands out: {share} % of a step is compute", share=f"{100 * (compute or 0.0):.0f}")
 
     @property
     def mean(self) -> StepShares:
@@ -162,31 +176,43 @@ class Profile:
     def remarks(self) -> list[str]:
         """Remarks for the reader: incomplete files, missing ranks, hosts with unaligned clocks."""
         remarks = [
-            message(_REMARK_TEXTS[trace.remark], file=Path(trace.file).name)
-            for trace in self.traces.values()
-            if trace.remark
+            _(_REMARK_TEXTS[trace.remark], file=Path(trace.file).name) for trace in self.traces.values() if trace.remark
         ]
         if len(self.traces) < self.shares.processes:
-            remarks.append(message("profile.remark_missing", count=len(self.traces), processes=self.shares.processes))
+            remarks.append(
+                _(
+                    "traces of {count} of {processes} ranks: waiting cannot be told from communication",
+                    count=len(self.traces),
+                    processes=self.shares.processes,
+                )
+            )
         if any(note.reason == "follower" for note in self.untold):
-            remarks.append(message("profile.remark_follower"))
+            remarks.append(
+                _(
+                    "of the workers of MultiWorkerMirroredStrategy only the first is recorded: TensorFlow's "
+                    "profiler can crash the others"
+                )
+            )
         remarks += [
-            message("profile.remark_failed", rank=note.rank, text=note.text)
+            _("rank {rank} could not be recorded: {text}", rank=note.rank, text=note.text)
             for note in self.untold
             if note.reason == "failed"
         ]
         unaligned = any(clock.basis == UNALIGNED for clock in self.clocks.values())
         if unaligned:
-            remarks.append(message("profile.remark_unaligned"))
+            remarks.append(
+                _(
+                    "too few collectives could be matched between the hosts to align their clocks: waiting for "
+                    "another host cannot be told from communication"
+                )
+            )
         if not self.marked:
-            remarks.append(message("profile.remark_unmarked"))
-        remarks += [
-            message(_REMARK_TEXTS[why]) for why in sorted({time.off_pace for time in self.times.values()} - {""})
-        ]
+            remarks.append(_("the traces mark no steps: all of the recording counts as one step"))
+        remarks += [_(_REMARK_TEXTS[why]) for why in sorted({time.off_pace for time in self.times.values()} - {""})]
         reasons = {why for share in self.shares.ranks for _, why in share.unknown} - {MISSING_RANKS}
         if unaligned:
             reasons.discard(UNMATCHED)
-        remarks += [message(_REMARK_TEXTS[why]) for why in sorted(reasons)]
+        remarks += [_(_REMARK_TEXTS[why]) for why in sorted(reasons)]
         return remarks
 
     def to_json(self) -> dict[str, Any]:
@@ -277,7 +303,7 @@ def profile_of(
     reckoned = reckon(by_rank, times, comparable(by_rank, pairs, times), processes, on_device)
     empty = [by_rank[rank].file for rank, time in reckoned.items() if not time.steps]
     if empty:
-        raise RequestError("profile.no_time", file=empty[0])
+        raise RequestError("profile.no_time", "{file} records no time", file=empty[0])
     return Profile(
         by_rank, reckoned, times, shares_of(reckoned, processes), operators(by_rank, reckoned),
         kernels(by_rank, reckoned), device_time(by_rank, reckoned), gaps(by_rank, reckoned),
@@ -303,6 +329,13 @@ def _by_rank(traces: Sequence[Trace]) -> dict[int, Trace]:
     by_rank: dict[int, Trace] = {}
     for trace in sorted(traces, key=lambda trace: trace.rank):
         if trace.rank in by_rank:
-            raise RequestError("profile.same_rank", rank=trace.rank, first=by_rank[trace.rank].file, second=trace.file)
+            raise RequestError(
+                "profile.same_rank",
+                "{first} and {second} are both of rank {rank}",
+                hint="Give one file for each rank of one run.",
+                rank=trace.rank,
+                first=by_rank[trace.rank].file,
+                second=trace.file,
+            )
         by_rank[trace.rank] = trace
     return by_rank

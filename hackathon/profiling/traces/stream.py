@@ -65,7 +65,12 @@ class TraceStream:
             self._place += 1
             yield from self._object()
         else:
-            raise RequestError("profile.not_json", file=self.file)
+            raise RequestError(
+                "profile.not_json",
+                "{file} is not a trace: it contains no JSON",
+                hint='torch.profiler writes one with `export_chrome_trace("rank-0.json.gz")`.',
+                file=self.file,
+            )
 
     def _object(self) -> Iterator[dict[str, Any]]:
         while (letter := self._next(_BETWEEN)) != "}":

@@ -16,6 +16,7 @@ from hackathon.profiling.traces.work import Work, work_of
 from hackathon.text.errors import RequestError
 from hackathon.text.files import open_regular
 from hackathon.text.json_fields import text_of
+from hackathon.text.messages import Message
 from hackathon.text.numbers import finite
 
 EVENTS = 3_000_000
@@ -149,7 +150,9 @@ def read_trace(path: Path | str, number: int = 0) -> Trace:
             trace.path = path
             return trace
     except OSError as error:
-        raise RequestError("profile.unreadable", file=path, what=error.strerror or error) from error
+        raise RequestError(
+            "profile.unreadable", "{file} cannot be read: {what}", file=path, what=error.strerror or error
+        ) from error
 
 
 def read_stream(stream: BinaryIO, file: str, number: int = 0) -> Trace:
@@ -163,7 +166,16 @@ def read_stream(stream: BinaryIO, file: str, number: int = 0) -> Trace:
     trace.remark = trace.remark or source.remark
     _take_values(trace, source.values)
     if not trace.kinds:
-        raise RequestError("profile.no_events" if not source.remark else "profile.torn", file=file)
+        raise RequestError(
+            Message(
+                "profile.no_events",
+                "{file} has no event of torch.profiler",
+                hint="Traces of other programs (TensorFlow, Nsight) are not read.",
+            )
+            if not source.remark
+            else Message("profile.torn", "{file} is damaged: no event of torch.profiler could be read"),
+            file=file,
+        )
     return trace
 
 

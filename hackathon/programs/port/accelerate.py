@@ -13,16 +13,26 @@ from hackathon.programs.port.output import Output, lines_of_one
 from hackathon.programs.port.rates.accelerate_counts import GATHERS, accelerate_counts
 from hackathon.programs.port.rates.rates import PortedProcesses, whole_rates
 from hackathon.programs.port.torch_steps import seeded
+from hackathon.text.messages import Message
 
 
 def port_accelerate(edits: Edits, functions: Functions) -> Literal["ported"]:
     """Prepare omitted objects, let one process print and save, and average with the library."""
     for call in functions.calls:
         if functions.imports.full(call.func).endswith(".random_split") and not seeded(functions, call):
-            edits.ask(call, "port.ask_split")
+            edits.ask(
+                call,
+                Message(
+                    "port.ask_split",
+                    "no seed is set: should all processes divide the data in the same way "
+                    "(generator=torch.Generator().manual_seed(0))?",
+                ),
+            )
     name = _accelerator(functions)
     if name is None:
-        edits.ask(None, "port.ask_accelerator")
+        edits.ask(
+            None, Message("port.ask_accelerator", "where is the one Accelerator made? Everything else depends on it.")
+        )
         return "ported"
     prepared = _prepared(edits, functions, name)
     _loops(edits, functions, name, prepared)
@@ -32,13 +42,20 @@ def port_accelerate(edits: Edits, functions: Functions) -> Literal["ported"]:
         if plain and not call.args and isinstance(functions.program.parents.get(call), cst.Expr):
             assert target is not None
             edits.swap(call, f"{name}.backward({functions.program.text(target)})")
-            edits.done(call, "port.do_backward", f"{name}.backward(…)")
+            edits.done(call, Message("port.do_backward", "Accelerate runs the backward pass"), f"{name}.backward(…)")
     _saves(edits, functions, name, prepared)
     sees = partial(_sees, functions, name)
     processes = PortedProcesses(f"{name}.num_processes", sees, f"{name}.print")
     whole_rates(edits, functions, accelerate_counts(functions, name, prepared), processes)
     lines_of_one(edits, functions, f"{name}.is_main_process", Output(sees=sees))
-    edits.note(None, "port.note_accelerate_launch")
+    edits.note(
+        None,
+        Message(
+            "port.note_accelerate_launch",
+            "In a job, leave `accelerate launch` out of `command:`; the job starts the processes. The batch size "
+            "of a DataLoader is that of one process.",
+        ),
+    )
     return "ported"
 
 
@@ -87,10 +104,21 @@ def _prepared(edits: Edits, functions: Functions, name: str) -> set[str]:
         if loader in names or loader is None or _made_by_prepare(functions, loader, loop.scope, name):
             continue
         if last is None or not _extends(functions, last, loader):
-            edits.ask(loop.loop, "port.ask_prepare", data=loader)
+            edits.ask(
+                loop.loop,
+                Message(
+                    "port.ask_prepare",
+                    "{data} does not go through accelerator.prepare(): should each process get its own share of it?",
+                ),
+                data=loader,
+            )
             continue
         _extend(edits, last, loader)
-        edits.done(last, "port.do_prepare", what=loader)
+        edits.done(
+            last,
+            Message("port.do_prepare", "{what} goes through prepare() too: each process gets its share"),
+            what=loader,
+        )
         names.add(loader)
     return names
 
@@ -162,9 +190,23 @@ def _loops(edits: Edits, functions: Functions, name: str, prepared: set[str]) ->
             isinstance(origin, cst.Call) and dotted(origin.func) == f"{name}.prepare" for origin in origins
         )
         if shared and not functions.reaches(loop.body) and not _gathers(functions, loop.body):
-            edits.ask(loop, "port.ask_gather", name=name)
+            edits.ask(
+                loop,
+                Message(
+                    "port.ask_gather",
+                    "each process sees its share of these data: gather the results with {name}.gather_for_metrics(…)?",
+                ),
+                name=name,
+            )
         if is_loader(functions, value) and functions.reaches(loop.body):
-            edits.ask(loop, "port.ask_prepare", data=program.text(value))
+            edits.ask(
+                loop,
+                Message(
+                    "port.ask_prepare",
+                    "{data} does not go through accelerator.prepare(): should each process get its own share of it?",
+                ),
+                data=program.text(value),
+            )
 
 
 def _gathers(functions: Functions, body: cst.CSTNode) -> bool:
@@ -188,4 +230,6 @@ def _saves(edits: Edits, functions: Functions, name: str, prepared: set[str]) ->
             continue
         if _sees(functions, name, call):
             edits.swap(call.func.value, f"{name}.unwrap_model({owner})")
-            edits.done(call, "port.do_unwrap", what=program.text(call.func))
+            edits.done(
+                call, Message("port.do_unwrap", "{what}: of the model below the wrapper"), what=program.text(call.func)
+            )

@@ -12,6 +12,7 @@ from hackathon.programs.port.names import argument, dotted, method
 from hackathon.programs.port.output import Output, lines_of_one
 from hackathon.programs.port.rates.chainer_counts import Scattered, chainer_counts
 from hackathon.programs.port.rates.rates import PortedProcesses, whole_rates
+from hackathon.text.messages import Message
 
 _ITERATORS = ("SerialIterator", "MultithreadIterator", "MultiprocessIterator")
 _OF_ONE = {
@@ -30,12 +31,22 @@ def port_chainer(edits: Edits, functions: Functions) -> Literal["ported", "unkno
     """Make the changes and ask the questions."""
     optimizers = [call for call in functions.calls if _of(functions, call, "chainer.optimizers.")]
     if not optimizers:
-        edits.ask(None, "port.no_optimizer_chainer")
+        edits.ask(
+            None,
+            Message(
+                "port.no_optimizer_chainer",
+                "not known: no optimizer of chainer.optimizers is made in this file. Give the program that trains.",
+            ),
+        )
         return "unknown"
     head = Head(edits, functions)
     port = _Chainer(edits, functions, Communicator(edits, functions, head))
     for call in optimizers:
-        port.wrap(call, f"{port.comm.package}.create_multi_node_optimizer({{}}, {port.comm.name})", "port.do_optimizer")
+        port.wrap(
+            call,
+            f"{port.comm.package}.create_multi_node_optimizer({{}}, {port.comm.name})",
+            Message("port.do_optimizer", "{what}: gradients are averaged over the processes"),
+        )
     port.data()
     port.evaluators()
     port.others()
@@ -43,7 +54,15 @@ def port_chainer(edits: Edits, functions: Functions) -> Literal["ported", "unkno
     whole_rates(edits, functions, counts, PortedProcesses(f"{port.comm.name}.size", port.comm.sees))
     port.output()
     head.put()
-    edits.note(None, "port.note_chainer")
+    edits.note(
+        None,
+        Message(
+            "port.note_chainer",
+            "Start the program with mpirun; the recipe chainermn-mnist is a whole program. The batch size is that "
+            "of one process: N processes make a batch N times as large. The first update only sends rank 0's "
+            "weights to the others.",
+        ),
+    )
     return "ported"
 
 
@@ -75,7 +94,11 @@ class _Chainer:
     def wrap(self, call: cst.Call, text: str, identifier: str) -> None:
         """Wrap an object in ChainerMN's counterpart, if the communicator is known there."""
         if not self.comm.sees(call):
-            self.edits.ask(call, "port.ask_chainer_comm", name=self.comm.name)
+            self.edits.ask(
+                call,
+                Message("port.ask_chainer_comm", "this line does not know the communicator: pass `{name}` to it?"),
+                name=self.comm.name,
+            )
             return
         self.edits.wrap(call, text)
         self.edits.done(call, identifier, text.replace("{}", "…"), what=self.program.text(call.func))
@@ -85,20 +108,46 @@ class _Chainer:
         """Give each process its share of the training data and of an Evaluator's data."""
         iterators = [call for call in self.functions.calls if self._last(call) in _ITERATORS]
         if not any(self._repeats(iterator) for iterator in iterators):
-            self.edits.ask(self._first_optimizer(), "port.ask_chainer_iterator")
+            self.edits.ask(
+                self._first_optimizer(),
+                Message(
+                    "port.ask_chainer_iterator",
+                    "no iterator of chainer.iterators was found: how does each process get its own share of the data?",
+                ),
+            )
         done: set[tuple[str, object]] = set()
         for call in iterators:
             if self._last(call) == "MultiprocessIterator":
-                self.edits.ask(call, "port.ask_multiprocess")
+                self.edits.ask(
+                    call,
+                    Message(
+                        "port.ask_multiprocess",
+                        "MultiprocessIterator forks after MPI has started, which may break MPI: start its "
+                        "processes before, as the recipe chainermn-mnist does, or use MultithreadIterator?",
+                    ),
+                )
             trains = self._repeats(call)
             if trains is None:
-                self.edits.ask(call, "port.ask_chainer_data", data=self.program.text(call))
+                self.edits.ask(
+                    call,
+                    Message(
+                        "port.ask_chainer_data",
+                        "{data}: how does each process get its own share of it (chainermn.scatter_dataset)?",
+                    ),
+                    data=self.program.text(call),
+                )
             elif trains or self._for_evaluator(call):
                 if trains:
                     self.trained.append(call)
                 self._scatter(call, trains, done)
             else:
-                self.edits.note(call, "port.note_evaluation")
+                self.edits.note(
+                    call,
+                    Message(
+                        "port.note_evaluation",
+                        "Every process evaluates all of these data: the result is right, but not faster.",
+                    ),
+                )
 
     def _first_optimizer(self) -> cst.Call:
         return next(call for call in self.functions.calls if _of(self.functions, call, "chainer.optimizers."))
@@ -148,10 +197,21 @@ class _Chainer:
         )
         statement = self._lifted(call, scope)
         if name is None or not local or statement is None:
-            edits.ask(call, "port.ask_chainer_data", data=program.text(dataset.value) if dataset is not None else "?")
+            edits.ask(
+                call,
+                Message(
+                    "port.ask_chainer_data",
+                    "{data}: how does each process get its own share of it (chainermn.scatter_dataset)?",
+                ),
+                data=program.text(dataset.value) if dataset is not None else "?",
+            )
             return
         if not self.comm.sees(statement):
-            edits.ask(call, "port.ask_chainer_comm", name=self.comm.name)
+            edits.ask(
+                call,
+                Message("port.ask_chainer_comm", "this line does not know the communicator: pass `{name}` to it?"),
+                name=self.comm.name,
+            )
             return
         inside = set(program.walk(statement))
         lambdas = any(
@@ -160,7 +220,14 @@ class _Chainer:
             for node in program.walk(value)
         )
         if lambdas or any(assignment.statement in inside for assignment in functions.assigned(name, scope)):
-            edits.ask(call, "port.ask_chainer_data", data=name)
+            edits.ask(
+                call,
+                Message(
+                    "port.ask_chainer_data",
+                    "{data}: how does each process get its own share of it (chainermn.scatter_dataset)?",
+                ),
+                data=name,
+            )
             return
         if (name, scope) in done:
             return
@@ -168,16 +235,28 @@ class _Chainer:
         later = [use for use in self._uses(name, scope) if program.line(use) > program.line(statement)]
         other = [use for use in later if use not in inside and not self._counted(use) and not self._iterates(use)]
         if other and not trains:
-            edits.note(call, "port.note_evaluation")  # all of it is used again: every process keeps all of it
+            edits.note(
+                call,
+                Message(
+                    "port.note_evaluation",
+                    "Every process evaluates all of these data: the result is right, but not faster.",
+                ),
+            )  # all of it is used again: every process keeps all of it
             return
         if other:
-            edits.ask(other[0], "port.ask_chainer_share", data=name)
+            edits.ask(
+                other[0],
+                Message("port.ask_chainer_share", "{data} is now the share of one process: is that meant here?"),
+                data=name,
+            )
         comm = self.comm.name
         more = "shuffle=True" if trains else "force_equal_length=False"
         scatter = f"{self.comm.package}.scatter_dataset({name} if {comm}.rank == 0 else None, {comm}, {more})"
         edits.put_before(statement, f"{name} = {scatter}\n")
         self.scattered[name, scope] = program.line(statement), trains
-        edits.done(statement, "port.do_scatter", scatter, data=name)
+        edits.done(
+            statement, Message("port.do_scatter", "rank 0 gives each process its share of {data}"), scatter, data=name
+        )
 
     def _counted(self, node: cst.CSTNode) -> bool:
         """Return whether only the length of an object is used."""
@@ -207,26 +286,52 @@ class _Chainer:
         text = f"{self.comm.package}.create_multi_node_evaluator({{}}, {self.comm.name})"
         for call in self.functions.calls:
             if self._evaluates(call):
-                self.wrap(call, text, "port.do_evaluator")
+                self.wrap(
+                    call, text, Message("port.do_evaluator", "{what}: its results are averaged over the processes")
+                )
 
     def others(self) -> None:
         """Ask about what several processes cannot do together."""
         for call in self.functions.calls:
             last = self._last(call)
             if last in ("ParallelUpdater", "MultiprocessParallelUpdater"):
-                self.edits.ask(call, "port.ask_parallel_updater", call=last)
+                self.edits.ask(
+                    call,
+                    Message(
+                        "port.ask_parallel_updater",
+                        "{call} uses several GPUs from one process: use StandardUpdater, since each process now "
+                        "has one GPU?",
+                    ),
+                    call=last,
+                )
             elif last == "EarlyStoppingTrigger":
                 monitor = argument(call, "monitor", 1)
                 if monitor is None or "validation" not in self.program.text(monitor.value):
-                    self.edits.ask(call, "port.ask_break")
+                    self.edits.ask(
+                        call,
+                        Message(
+                            "port.ask_break",
+                            "do all processes leave the loop at the same time? Otherwise the others wait for ever.",
+                        ),
+                    )
             elif last == "snapshot" and argument(call, "autoload") is not None:
-                self.edits.ask(call, "port.ask_autoload")
+                self.edits.ask(
+                    call,
+                    Message(
+                        "port.ask_autoload",
+                        "only rank 0 writes snapshots: how do the other processes load it when they start again?",
+                    ),
+                )
 
     def output(self) -> None:
         """Let only rank 0 report, print and save."""
         for call in self.functions.calls:
             if self._extends(call) and self._extension(call) is None:
-                self.edits.ask(call, "port.ask_extension", what=self.program.text(call.args[0].value))
+                self.edits.ask(
+                    call,
+                    Message("port.ask_extension", "{what}: do all processes need this extension, or rank 0 only?"),
+                    what=self.program.text(call.args[0].value),
+                )
         reports = lambda call: self._extends(call) and self._extension(call) == "one"  # noqa: E731
         output = Output(_SAVES, sees=self.comm.sees, also=reports)
         lines_of_one(self.edits, self.functions, f"{self.comm.name}.rank == 0", output)

@@ -8,6 +8,7 @@ from hackathon.programs.port.edits import Edits
 from hackathon.programs.port.functions import Functions, Scope
 from hackathon.programs.port.head import Head
 from hackathon.programs.port.names import argument, dotted, method
+from hackathon.text.messages import Message
 
 _BY_NUMBER = (
     "chainer.cuda.get_device_from_id", "chainer.backends.cuda.get_device_from_id", "chainer.cuda.get_device",
@@ -78,14 +79,34 @@ class Communicator:
                 inner = f"if {chainer}.backends.cuda.available:\n    {use}"
                 text += inner if "available" in kind else use
             self.head.block(text.rstrip("\n"))
-            self.edits.done(program.module.body[0], "port.do_communicator", text, name=self.name)
+            self.edits.done(
+                program.module.body[0],
+                Message(
+                    "port.do_communicator", "the communicator `{name}` joins the processes, and each takes its own GPU"
+                ),
+                text,
+                name=self.name,
+            )
         for literal in self._numbers:
             if self.sees(literal):
                 self.edits.swap(literal, f"{self.name}.intra_rank")
                 new = f"{self.name}.intra_rank"
-                self.edits.done(literal, "port.do_device", old=program.text(literal), new=new)
+                self.edits.done(
+                    literal,
+                    Message("port.do_device", "{old} → {new}: each process uses its own GPU"),
+                    old=program.text(literal),
+                    new=new,
+                )
             else:
-                self.edits.ask(literal, "port.ask_chainer_device", text=program.text(literal), name=self.name)
+                self.edits.ask(
+                    literal,
+                    Message(
+                        "port.ask_chainer_device",
+                        "{text}: which GPU is that? Each process should use number {name}.intra_rank.",
+                    ),
+                    text=program.text(literal),
+                    name=self.name,
+                )
 
     def _device(self, call: cst.Call) -> cst.BaseExpression | None:
         full = self.functions.imports.full(call.func)
@@ -123,7 +144,15 @@ class Communicator:
         elif name is not None and "." in name and self._parsed(name, scope) is not None and self._whole(name):
             self._options.setdefault(name, value)
         elif not (name is not None and self._of_option(origins)):
-            self.edits.ask(call, "port.ask_chainer_device", text=program.text(value), name=self.name)
+            self.edits.ask(
+                call,
+                Message(
+                    "port.ask_chainer_device",
+                    "{text}: which GPU is that? Each process should use number {name}.intra_rank.",
+                ),
+                text=program.text(value),
+                name=self.name,
+            )
 
     def _of_option(self, origins: list[cst.BaseExpression]) -> bool:
         """Return whether a name only passes on an option, which gets a new value."""
@@ -166,7 +195,15 @@ class Communicator:
         statement = self._parsed(name, self.functions.scope(used))
         assert statement is not None
         if more:
-            self.edits.ask(more[0][1], "port.ask_chainer_device", text=more[0][0], name=self.name)
+            self.edits.ask(
+                more[0][1],
+                Message(
+                    "port.ask_chainer_device",
+                    "{text}: which GPU is that? Each process should use number {name}.intra_rank.",
+                ),
+                text=more[0][0],
+                name=self.name,
+            )
         text = (
             f'{self.name} = {self.package}.create_communicator("pure_nccl" if {name} >= 0 else "naive")\n'
             f"if {name} >= 0:\n    {name} = {self.name}.intra_rank\n"
@@ -183,10 +220,25 @@ class Communicator:
         if text in ('"@numpy"', "'@numpy'", "-1"):
             text = f'{self.name} = {self.package}.create_communicator("naive")\n'
             self.head.block(text.rstrip("\n"))
-            self.edits.done(call, "port.do_communicator", text, name=self.name)
+            self.edits.done(
+                call,
+                Message(
+                    "port.do_communicator", "the communicator `{name}` joins the processes, and each takes its own GPU"
+                ),
+                text,
+                name=self.name,
+            )
         elif len(devices) > 1 or target is None:
             self.head.block(f'{self.name} = {self.package}.create_communicator("naive")')
-            self.edits.ask(call, "port.ask_chainer_device", text=program.text(call), name=self.name)
+            self.edits.ask(
+                call,
+                Message(
+                    "port.ask_chainer_device",
+                    "{text}: which GPU is that? Each process should use number {name}.intra_rank.",
+                ),
+                text=program.text(call),
+                name=self.name,
+            )
         else:
             gpu = f'{target}.name.startswith("@cupy")'
             self._after(
@@ -200,4 +252,11 @@ class Communicator:
         statement = self.functions.program.statement(node)
         self._scope, self._line = self.functions.scope(statement), self.functions.program.line(statement)
         self.edits.put_after(statement, text)
-        self.edits.done(statement, "port.do_communicator", text, name=self.name)
+        self.edits.done(
+            statement,
+            Message(
+                "port.do_communicator", "the communicator `{name}` joins the processes, and each takes its own GPU"
+            ),
+            text,
+            name=self.name,
+        )

@@ -8,7 +8,7 @@ import libcst as cst
 
 from hackathon.programs.port.names import with_argument
 from hackathon.programs.port.source import SingleGpuProgram, room
-from hackathon.text.messages import message
+from hackathon.text.messages import _
 from hackathon.text.printable import printable
 
 Statement = cst.SimpleStatementLine | cst.BaseCompoundStatement
@@ -81,7 +81,7 @@ class Edits:
         values: dict[str, object],
     ) -> str | None:
         fields = {name: printable(value)[:120] if isinstance(value, str) else value for name, value in values.items()}
-        text = " ".join(message(identifier, **fields).split())
+        text = " ".join(_(identifier, **fields).split())
         line = self.program.line(node) if node is not None else 0
         rule = identifier.partition(".")[2].replace("_", "-")
         finding = PortFinding(line, rule, kind, text, replacement)
@@ -102,7 +102,7 @@ class Edits:
     def swap(self, node: cst.CSTNode, text: str) -> None:
         """Replace a node with another expression."""
         expression = self.expression(text)
-        self.replaced[node] = lambda _: expression
+        self.replaced[node] = lambda __: expression
 
     def change(self, node: cst.CSTNode, change: Callable[[cst.CSTNode], cst.CSTNode]) -> None:
         """Change a node, on top of earlier changes of it."""

@@ -9,6 +9,7 @@ from hackathon.programs.port.names import argument, dotted, method, pure
 from hackathon.programs.port.output import lines_of_one
 from hackathon.programs.port.rates.keras_counts import keras_counts
 from hackathon.programs.port.rates.rates import PortedProcesses, whole_rates
+from hackathon.text.messages import Message
 
 _HARMLESS = frozenset({"evaluate", "predict", "count_params", "result", "to_json", "get_config"})
 
@@ -31,14 +32,28 @@ def port_to_horovod(keras: KerasProgram) -> None:
     share = Shares(keras, head, hvd)
     loops: dict[cst.For, bool] = {}
     if keras.tapes and keras.fits:
-        edits.ask(keras.tapes[0], "port.ask_tape")
+        edits.ask(
+            keras.tapes[0],
+            Message(
+                "port.ask_tape",
+                "gradients of this tape: which ones are for an update? Put hvd.DistributedGradientTape(…) around "
+                "the tape, or Horovod's optimizer, not both.",
+            ),
+        )
     elif keras.tapes:
         loops = port_tapes(keras, head, hvd, share)
     else:
         for call in keras.compiles:
             _optimizer(keras, call, tf, hvd)
         if not keras.compiles and keras.fits:
-            edits.ask(keras.fits[0], "port.ask_compile")
+            edits.ask(
+                keras.fits[0],
+                Message(
+                    "port.ask_compile",
+                    "where is the model compiled, and with which optimizer? Put hvd.DistributedOptimizer(…) around "
+                    "it there.",
+                ),
+            )
         for call in keras.fits:
             _fit(keras, call, hvd, share)
     whole_rates(edits, functions, keras_counts(keras, loops), PortedProcesses(f"{hvd}.size()"))
@@ -46,35 +61,77 @@ def port_to_horovod(keras: KerasProgram) -> None:
     lines_of_one(edits, functions, guard, keras.output(_HARMLESS))
     keras.quiet(guard)
     _reloads(keras, hvd)
-    edits.done(head.put(), "port.do_horovod", start)
-    edits.note(None, "port.note_batch")
-    edits.note(None, "port.note_horovod")
+    edits.done(
+        head.put(), Message("port.do_horovod", "the processes join through Horovod, and each takes its own GPU"), start
+    )
+    edits.note(
+        None,
+        Message(
+            "port.note_batch",
+            "The batch size is that of one process: N processes make a batch N times as large and N times fewer "
+            "updates. Often the learning rate is raised with it (times N, with a warm-up). Printed training losses "
+            "are those of rank 0's share.",
+        ),
+    )
+    edits.note(
+        None,
+        Message(
+            "port.note_horovod",
+            "Horovod 0.28 works with TensorFlow up to 2.15 and Keras 2. Start the program with horovodrun or "
+            "mpirun; the recipe horovod-keras is a whole program. If the data do not divide evenly, each epoch "
+            "leaves out the last samples, fewer than there are processes.",
+        ),
+    )
 
 
 def _optimizer(keras: KerasProgram, call: cst.Call, tf: str, hvd: str) -> None:
     edits, functions = keras.edits, keras.functions
     optimizer = argument(call, "optimizer", 0)
     if any(arg.star for arg in call.args):
-        edits.ask(call, "port.ask_compile")
+        edits.ask(
+            call,
+            Message(
+                "port.ask_compile",
+                "where is the model compiled, and with which optimizer? Put hvd.DistributedOptimizer(…) around it "
+                "there.",
+            ),
+        )
         return
     if optimizer is None:
         edits.put_argument(call, "optimizer", f'{hvd}.DistributedOptimizer({tf}.keras.optimizers.get("rmsprop"))')
-        edits.done(call, "port.do_optimizer", what="rmsprop")
+        edits.done(
+            call, Message("port.do_optimizer", "{what}: gradients are averaged over the processes"), what="rmsprop"
+        )
         return
     origins = [origin for origin, _ in functions.origins(optimizer.value, functions.scope(call))]
     if len(origins) == 1 and isinstance(origins[0], cst.SimpleString):
         text = f"{hvd}.DistributedOptimizer({tf}.keras.optimizers.get({keras.program.text(origins[0])}))"
         edits.swap(optimizer.value, text)
-        edits.done(call, "port.do_optimizer", text, what=keras.program.text(origins[0]))
+        edits.done(
+            call,
+            Message("port.do_optimizer", "{what}: gradients are averaged over the processes"),
+            text,
+            what=keras.program.text(origins[0]),
+        )
     elif origins and all(isinstance(origin, cst.Call) and _makes_optimizer(keras, origin) for origin in origins):
         for origin in origins:
             if origin not in edits.replaced:
                 edits.wrap(origin, f"{hvd}.DistributedOptimizer({{}})")
                 edits.done(
-                    origin, "port.do_optimizer", f"{hvd}.DistributedOptimizer(…)", what=keras.program.text(origin)
+                    origin,
+                    Message("port.do_optimizer", "{what}: gradients are averaged over the processes"),
+                    f"{hvd}.DistributedOptimizer(…)",
+                    what=keras.program.text(origin),
                 )
     else:
-        edits.ask(call, "port.ask_keras_optimizer", what=keras.program.text(optimizer.value))
+        edits.ask(
+            call,
+            Message(
+                "port.ask_keras_optimizer",
+                "{what}: where is this optimizer made? Put hvd.DistributedOptimizer(…) around it there.",
+            ),
+            what=keras.program.text(optimizer.value),
+        )
 
 
 def _makes_optimizer(keras: KerasProgram, call: cst.Call) -> bool:
@@ -85,11 +142,24 @@ def _makes_optimizer(keras: KerasProgram, call: cst.Call) -> bool:
 def _fit(keras: KerasProgram, call: cst.Call, hvd: str, share: Shares) -> None:
     edits, functions = keras.edits, keras.functions
     if not keras.plain(call):
-        edits.ask(call, "port.ask_fit")
+        edits.ask(
+            call,
+            Message(
+                "port.ask_fit",
+                "the arguments of fit() are not sure: which data, steps and callbacks does each process get?",
+            ),
+        )
         return
     arrays, x = keras.arrays(call), argument(call, "x", 0)
     if arrays is None or x is None:
-        edits.ask(call, "port.ask_keras_data", data=keras.program.text(x.value) if x is not None else "?")
+        edits.ask(
+            call,
+            Message(
+                "port.ask_keras_data",
+                "{data}: how does each process get its own share, with the same number of batches for all?",
+            ),
+            data=keras.program.text(x.value) if x is not None else "?",
+        )
     elif arrays:
         for array in arrays:
             share.array(array)
@@ -100,11 +170,27 @@ def _fit(keras: KerasProgram, call: cst.Call, hvd: str, share: Shares) -> None:
         if pure(keras.program, steps.value):
             text = f"max(1, ({keras.program.text(steps.value)}) // {hvd}.size())"
             edits.put_argument(call, "steps_per_epoch", text)
-            edits.done(steps, "port.do_steps", f"steps_per_epoch={text}")
+            edits.done(
+                steps,
+                Message("port.do_steps", "the steps of an epoch are shared among the processes"),
+                f"steps_per_epoch={text}",
+            )
         else:
-            edits.ask(call, "port.ask_fit")
+            edits.ask(
+                call,
+                Message(
+                    "port.ask_fit",
+                    "the arguments of fit() are not sure: which data, steps and callbacks does each process get?",
+                ),
+            )
     if argument(call, "validation_data") is not None:
-        edits.note(call, "port.note_evaluation")
+        edits.note(
+            call,
+            Message(
+                "port.note_evaluation",
+                "Every process evaluates all of these data: the result is right, but not faster.",
+            ),
+        )
     _callbacks(keras, call, hvd)
 
 
@@ -115,18 +201,41 @@ def _callbacks(keras: KerasProgram, call: cst.Call, hvd: str) -> None:
     callbacks = argument(call, "callbacks")
     if callbacks is None or program.text(callbacks.value) == "None":
         edits.put_argument(call, "callbacks", f"[{', '.join(first)}]")
-        edits.done(call, "port.do_callbacks", ", ".join(first))
+        edits.done(
+            call,
+            Message(
+                "port.do_callbacks",
+                "all processes start with the weights of rank 0 and average their metrics; rank 0 alone writes",
+            ),
+            ", ".join(first),
+        )
         return
     callback_list = keras.literal(callbacks.value, scope)
     if callback_list is None or any(isinstance(element, cst.StarredElement) for element in callback_list.elements):
-        edits.ask(call, "port.ask_callbacks", what=program.text(callbacks.value))
+        edits.ask(
+            call,
+            Message(
+                "port.ask_callbacks",
+                "{what}: which callbacks are these? All processes need Horovod's callbacks first; those that write "
+                "belong to rank 0.",
+            ),
+            what=program.text(callbacks.value),
+        )
         return
     if callback_list in edits.replaced:
         return
     kinds = [keras.kind_of_callback(element.value, scope) for element in callback_list.elements]
     unsure = next((element for element, kind in zip(callback_list.elements, kinds, strict=True) if kind is None), None)
     if unsure is not None:
-        edits.ask(call, "port.ask_callback", what=program.text(unsure.value))
+        edits.ask(
+            call,
+            Message(
+                "port.ask_callback",
+                "{what}: does every process need this callback? One that stops the training must do so in all "
+                "processes at once.",
+            ),
+            what=program.text(unsure.value),
+        )
     of_one = [
         program.text(element.value)
         for element, kind in zip(callback_list.elements, kinds, strict=True)
@@ -142,7 +251,14 @@ def _callbacks(keras: KerasProgram, call: cst.Call, hvd: str) -> None:
     edits.change(callback_list, change)
     if of_one:
         edits.wrap(callback_list, f"{{}} + ([{', '.join(of_one)}] if {hvd}.rank() == 0 else [])")
-    edits.done(call, "port.do_callbacks", ", ".join(first))
+    edits.done(
+        call,
+        Message(
+            "port.do_callbacks",
+            "all processes start with the weights of rank 0 and average their metrics; rank 0 alone writes",
+        ),
+        ", ".join(first),
+    )
     name = dotted(callbacks.value)
     for addition in keras.functions.calls:
         if method(addition) not in ("append", "extend", "insert") or name is None or dotted(addition.func) is None:
@@ -153,9 +269,17 @@ def _callbacks(keras: KerasProgram, call: cst.Call, hvd: str) -> None:
         kind = keras.kind_of_callback(addition.args[0].value, scope) if method(addition) == "append" else None
         if kind == "one" and isinstance(statement, cst.SimpleStatementLine) and len(statement.body) == 1:
             edits.guarded.add(statement)
-            edits.done(statement, "port.do_save", f"if {hvd}.rank() == 0:")
+            edits.done(statement, Message("port.do_save", "only rank 0 saves"), f"if {hvd}.rank() == 0:")
         elif kind != "all":
-            edits.ask(addition, "port.ask_callback", what=program.text(addition.args[0].value))
+            edits.ask(
+                addition,
+                Message(
+                    "port.ask_callback",
+                    "{what}: does every process need this callback? One that stops the training must do so in all "
+                    "processes at once.",
+                ),
+                what=program.text(addition.args[0].value),
+            )
 
 
 def _elements(before: cst.List, added: list[cst.BaseExpression], kept_numbers: list[int]) -> list[cst.BaseElement]:
@@ -176,4 +300,11 @@ def _reloads(keras: KerasProgram, hvd: str) -> None:
         if reads and keras.program.line(call) > after and keras.functions.scope(call) in {
             keras.functions.scope(fit) for fit in keras.fits
         }:  # fmt: skip
-            keras.edits.ask(call, "port.ask_reload", barrier=f'{hvd}.allreduce(0, name="saved")')
+            keras.edits.ask(
+                call,
+                Message(
+                    "port.ask_reload",
+                    "rank 0 may still be writing this file: do all processes come here? Then call {barrier} before it.",
+                ),
+                barrier=f'{hvd}.allreduce(0, name="saved")',
+            )

@@ -9,6 +9,7 @@ from hackathon.programs.port.functions import DEPTH, Functions, Scope
 from hackathon.programs.port.head import Head
 from hackathon.programs.port.names import argument, dotted, method
 from hackathon.programs.port.output import Output
+from hackathon.text.messages import Message
 
 _FIT = {
     "epochs", "callbacks", "batch_size", "validation_data", "validation_split", "steps_per_epoch", "verbose",
@@ -175,7 +176,9 @@ class KerasProgram:
             self.edits.put_argument(call, "verbose", f"{text} if {guard} else 0")
             first = first or call
         if first is not None:
-            self.edits.done(first, "port.do_progress", f"verbose=… if {guard} else 0")
+            self.edits.done(
+                first, Message("port.do_progress", "only rank 0 shows a progress bar"), f"verbose=… if {guard} else 0"
+            )
 
     def output(self, harmless: frozenset[str]) -> Output:
         """Return what counts as output in Keras programs."""
@@ -190,21 +193,69 @@ class KerasProgram:
             full = functions.imports.full(call.func)
             last = full.rpartition(".")[2]
             if last in ("MirroredStrategy", "OneDeviceStrategy", "multi_gpu_model"):
-                self.edits.ask(call, "port.ask_mirrored", call=last)
+                self.edits.ask(
+                    call,
+                    Message(
+                        "port.ask_mirrored",
+                        "{call} uses the GPUs of one machine from one process: remove it, since each process now "
+                        "has one GPU?",
+                    ),
+                    call=last,
+                )
             elif last == "set_visible_devices" or (full == "tensorflow.device" and "gpu" in program.text(call).lower()):
-                self.edits.ask(call, "port.ask_device", text=program.text(call))
+                self.edits.ask(
+                    call,
+                    Message("port.ask_device", '{text}: a fixed GPU. Should each process use its own one, "cuda"?'),
+                    text=program.text(call),
+                )
             elif full.startswith(("keras.ops", "keras.distribution", "keras.random")):
-                self.edits.ask(call, "port.ask_keras_3", what=full)
+                self.edits.ask(
+                    call,
+                    Message(
+                        "port.ask_keras_3",
+                        "{what} belongs to Keras 3, which Horovod 0.28 and fit() over several workers do not work "
+                        "with: does the program also run with Keras 2?",
+                    ),
+                    what=full,
+                )
             elif method(call) == "train_on_batch":
-                self.edits.ask(call, "port.ask_train_on_batch")
+                self.edits.ask(
+                    call,
+                    Message(
+                        "port.ask_train_on_batch",
+                        "which batches does each process take here? All processes need the same number of them, "
+                        "and the weights of rank 0 before the first.",
+                    ),
+                )
             elif method(call) in ("fit_generator", "flow", "flow_from_directory", "flow_from_dataframe"):
-                self.edits.ask(call, "port.ask_keras_data", data=program.text(call.func))
+                self.edits.ask(
+                    call,
+                    Message(
+                        "port.ask_keras_data",
+                        "{data}: how does each process get its own share, with the same number of batches for all?",
+                    ),
+                    data=program.text(call.func),
+                )
         for literal in program.find(program.module, cst.SimpleString):
             parent = program.parents.get(program.parents.get(program.parents.get(literal, literal), literal))
             if literal.value[1:-1] == "CUDA_VISIBLE_DEVICES" and isinstance(parent, cst.Subscript):
-                self.edits.ask(literal, "port.ask_visible")
+                self.edits.ask(
+                    literal,
+                    Message(
+                        "port.ask_visible",
+                        "CUDA_VISIBLE_DEVICES set here hides GPUs from the other processes: remove it?",
+                    ),
+                )
             if literal.value[1:-1] == "KERAS_BACKEND":
-                self.edits.ask(literal, "port.ask_keras_3", what="KERAS_BACKEND")
+                self.edits.ask(
+                    literal,
+                    Message(
+                        "port.ask_keras_3",
+                        "{what} belongs to Keras 3, which Horovod 0.28 and fit() over several workers do not work "
+                        "with: does the program also run with Keras 2?",
+                    ),
+                    what="KERAS_BACKEND",
+                )
 
 
 class Shares:
@@ -224,7 +275,12 @@ class Shares:
             f"    return data[{self.hvd}.rank() : count : {self.hvd}.size()]"
         )
         self.keras.edits.wrap(value, f"{name}({{}})")
-        self.keras.edits.done(value, "port.do_sampler", f"{name}(…)", data=self.keras.program.text(value))
+        self.keras.edits.done(
+            value,
+            Message("port.do_sampler", "each process gets its share of {data}"),
+            f"{name}(…)",
+            data=self.keras.program.text(value),
+        )
 
     def dataset(self, value: cst.BaseExpression, scope: Scope) -> bool:
         """Take a process's samples at the start of a data set; if unsure, ask and return False."""
@@ -233,7 +289,14 @@ class Shares:
             self.keras.is_slices(base) and self.keras.once(origin_scope) for base, origin_scope in bases
         )
         if not sure:
-            self.keras.edits.ask(value, "port.ask_keras_data", data=self.keras.program.text(value))
+            self.keras.edits.ask(
+                value,
+                Message(
+                    "port.ask_keras_data",
+                    "{data}: how does each process get its own share, with the same number of batches for all?",
+                ),
+                data=self.keras.program.text(value),
+            )
             return False
         name = self.head.named("share_of_dataset")
         self.head.definition(
@@ -244,5 +307,10 @@ class Shares:
         for base, _ in bases:
             if base not in self.keras.edits.replaced:
                 self.keras.edits.wrap(base, f"{name}({{}})")
-                self.keras.edits.done(base, "port.do_sampler", f"{name}(…)", data=self.keras.program.text(value))
+                self.keras.edits.done(
+                    base,
+                    Message("port.do_sampler", "each process gets its share of {data}"),
+                    f"{name}(…)",
+                    data=self.keras.program.text(value),
+                )
         return True

@@ -9,6 +9,7 @@ from hackathon.programs.port.names import argument, dotted, method
 from hackathon.programs.port.output import Output, lines_of_one
 from hackathon.programs.port.rates.keras_counts import keras_counts
 from hackathon.programs.port.rates.rates import PortedProcesses, whole_rates
+from hackathon.text.messages import Message
 
 
 def port_to_workers(keras: KerasProgram) -> None:
@@ -16,7 +17,14 @@ def port_to_workers(keras: KerasProgram) -> None:
     edits, functions = keras.edits, keras.functions
     head = Head(edits, functions)
     for tape in keras.tapes:
-        edits.ask(tape, "port.ask_tape_workers")
+        edits.ask(
+            tape,
+            Message(
+                "port.ask_tape_workers",
+                "a loop of one's own needs strategy.run and all_reduce, as in the recipe tensorflow-multiworker: "
+                "or change it to Horovod (--to horovod)?",
+            ),
+        )
     tf = head.imported("tensorflow", "import tensorflow", "tf")
     os = head.imported("os", "import os")
     identity, tf_config = head.imported_together("hackathon_runtime", ("identity", "tf_config"))
@@ -36,13 +44,36 @@ def port_to_workers(keras: KerasProgram) -> None:
         _fit(keras, call, strategy)
     for call in functions.calls:
         if method(call) in ("save", "save_weights") and dotted(call.func) is not None and _model(keras, call):
-            edits.ask(call, "port.ask_workers_save", call=keras.program.text(call.func))
+            edits.ask(
+                call,
+                Message(
+                    "port.ask_workers_save",
+                    "`{call}`: all workers must save, each to its own path; keep only that of the first?",
+                ),
+                call=keras.program.text(call.func),
+            )
     whole_rates(edits, functions, keras_counts(keras, {}), PortedProcesses(f"{strategy}.num_replicas_in_sync"))
     output = Output(harmless=frozenset({"count_params", "result"}), also=lambda call: method(call) == "summary")
     lines_of_one(edits, functions, f"{me}.rank == 0", output)
     keras.quiet(f"{me}.rank == 0")
-    edits.done(head.put(), "port.do_workers", start)
-    edits.note(None, "port.note_workers")
+    edits.done(
+        head.put(),
+        Message(
+            "port.do_workers",
+            "the processes join through MultiWorkerMirroredStrategy; without a launcher nothing changes",
+        ),
+        start,
+    )
+    edits.note(
+        None,
+        Message(
+            "port.note_workers",
+            "fit() over several workers needs Keras 2: with TensorFlow 2.16 or newer, install tf-keras and set "
+            "TF_USE_LEGACY_KERAS=1. The program needs hackathon_runtime.py beside it, which hackathon init puts "
+            "there. The batch of one process stays as it was; that of all is N times as large, and there are N "
+            "times fewer updates.",
+        ),
+    )
 
 
 def _model(keras: KerasProgram, call: cst.Call) -> bool:
@@ -66,7 +97,14 @@ def _scope(keras: KerasProgram, call: cst.Call, strategy: str) -> None:
         if any(dotted(target.target) == name for assign in program.find(line, cst.Assign) for target in assign.targets)
     ]  # fmt: skip
     if name is None or not makers or any(not isinstance(body[number], cst.SimpleStatementLine) for number in makers):
-        edits.ask(call, "port.ask_workers_scope", model=name or "?", strategy=strategy)
+        edits.ask(
+            call,
+            Message(
+                "port.ask_workers_scope", "where is {model} made? Make and compile it below `with {strategy}.scope():`."
+            ),
+            model=name or "?",
+            strategy=strategy,
+        )
         return
     first = min(makers)
     optimizer = argument(call, "optimizer", 0)
@@ -75,17 +113,35 @@ def _scope(keras: KerasProgram, call: cst.Call, strategy: str) -> None:
         if origin_scope is scope and isinstance(value, cst.Call) and own in body:
             first = min(first, body.index(own))
         elif origin_scope is not scope:
-            edits.ask(call, "port.ask_workers_scope", model=name, strategy=strategy)
+            edits.ask(
+                call,
+                Message(
+                    "port.ask_workers_scope",
+                    "where is {model} made? Make and compile it below `with {strategy}.scope():`.",
+                ),
+                model=name,
+                strategy=strategy,
+            )
             return
     returned = _returned(keras, name, scope)
     if returned:  # the whole function creates the model, so call it below the scope
         for site in functions.callers.get(scope, []) if scope is not None else ():
             line = program.statement(site)
             edits.indented[line] = (line, f"with {strategy}.scope()")
-            edits.done(site, "port.do_workers_scope", f"with {strategy}.scope():", model=name)
+            edits.done(
+                site,
+                Message("port.do_workers_scope", "{model} is made and compiled in the strategy's scope"),
+                f"with {strategy}.scope():",
+                model=name,
+            )
         return
     edits.indented[body[first]] = (statement, f"with {strategy}.scope()")
-    edits.done(call, "port.do_workers_scope", f"with {strategy}.scope():", model=name)
+    edits.done(
+        call,
+        Message("port.do_workers_scope", "{model} is made and compiled in the strategy's scope"),
+        f"with {strategy}.scope():",
+        model=name,
+    )
 
 
 def _returned(keras: KerasProgram, name: str, scope: Scope) -> bool:
@@ -100,11 +156,24 @@ def _fit(keras: KerasProgram, call: cst.Call, strategy: str) -> None:
     """Make the batch size that of all processes together: the strategy divides it."""
     edits, functions, program = keras.edits, keras.functions, keras.program
     if not keras.plain(call):
-        edits.ask(call, "port.ask_fit")
+        edits.ask(
+            call,
+            Message(
+                "port.ask_fit",
+                "the arguments of fit() are not sure: which data, steps and callbacks does each process get?",
+            ),
+        )
         return
     arrays, x = keras.arrays(call), argument(call, "x", 0)
     if arrays is None or x is None:
-        edits.ask(call, "port.ask_keras_data", data=program.text(x.value) if x is not None else "?")
+        edits.ask(
+            call,
+            Message(
+                "port.ask_keras_data",
+                "{data}: how does each process get its own share, with the same number of batches for all?",
+            ),
+            data=program.text(x.value) if x is not None else "?",
+        )
         return
     size = f"{strategy}.num_replicas_in_sync"
     if arrays:
@@ -116,7 +185,11 @@ def _fit(keras: KerasProgram, call: cst.Call, strategy: str) -> None:
             edits.put_argument(
                 call, "batch_size", f"{text if text.isidentifier() or text.isdigit() else f'({text})'} * {size}"
             )
-        edits.done(call, "port.do_workers_batch", f"… * {size}")
+        edits.done(
+            call,
+            Message("port.do_workers_batch", "the batch is now that of all processes; the strategy divides it"),
+            f"… * {size}",
+        )
         return
     bases = keras.bases(x.value, functions.scope(call))
     batches = keras.batched(x.value, functions.scope(call))
@@ -125,14 +198,38 @@ def _fit(keras: KerasProgram, call: cst.Call, strategy: str) -> None:
         or not all(keras.is_slices(base) and keras.once(origin_scope) for base, origin_scope in bases)
         or len(batches) != 1
     ):
-        edits.ask(call, "port.ask_keras_data", data=program.text(x.value))
+        edits.ask(
+            call,
+            Message(
+                "port.ask_keras_data",
+                "{data}: how does each process get its own share, with the same number of batches for all?",
+            ),
+            data=program.text(x.value),
+        )
         return
     batch = argument(batches[0], "batch_size", 0)
     if batch is None:
-        edits.ask(call, "port.ask_keras_data", data=program.text(x.value))
+        edits.ask(
+            call,
+            Message(
+                "port.ask_keras_data",
+                "{data}: how does each process get its own share, with the same number of batches for all?",
+            ),
+            data=program.text(x.value),
+        )
         return
     simple = isinstance(batch.value, cst.Integer | cst.Name | cst.Attribute)
     edits.wrap(batch.value, f"{{}} * {size}" if simple else f"({{}}) * {size}")
-    edits.done(batches[0], "port.do_workers_batch", f"… * {size}")
+    edits.done(
+        batches[0],
+        Message("port.do_workers_batch", "the batch is now that of all processes; the strategy divides it"),
+        f"… * {size}",
+    )
     if argument(call, "steps_per_epoch") is not None:
-        edits.ask(call, "port.ask_fit")
+        edits.ask(
+            call,
+            Message(
+                "port.ask_fit",
+                "the arguments of fit() are not sure: which data, steps and callbacks does each process get?",
+            ),
+        )

@@ -17,6 +17,7 @@ from hackathon.programs.port.lightning import port_lightning
 from hackathon.programs.port.names import Imports, dotted, method
 from hackathon.programs.port.source import SingleGpuProgram
 from hackathon.programs.port.trainer import port_trainer
+from hackathon.text.messages import Message
 
 Status = Literal["ported", "distributed", "unknown"]
 Target = Literal["horovod", "multiworker"]
@@ -65,9 +66,21 @@ _PORTS: dict[str, Callable[[Edits, Functions], Literal["ported", "distributed"]]
     "accelerate": port_accelerate, "lightning": port_lightning, "trainer": port_trainer,
 }  # fmt: skip
 _NOTES = {
-    "accelerate": "port.library_accelerate",
-    "lightning": "port.library_lightning",
-    "trainer": "port.library_trainer",
+    "accelerate": Message(
+        "port.library_accelerate",
+        "Accelerate distributes what goes through accelerator.prepare(). Start the program with torchrun or "
+        "accelerate launch.",
+    ),
+    "lightning": Message(
+        "port.library_lightning",
+        "Lightning distributes the model and the data itself: no sampler and no wrapper of your own is needed. The "
+        "batch size is that of one process.",
+    ),
+    "trainer": Message(
+        "port.library_trainer",
+        "Trainer distributes the model and the data itself when the program is started with torchrun, or by a job "
+        "of this toolkit.",
+    ),
 }
 
 
@@ -85,7 +98,14 @@ def port_library(library: Library, edits: Edits, imports: Imports, target: Targe
     edits.note(used[0], _NOTES[library.name])
     for call in functions.calls:
         if _moves(call) or (imports.full(call.func) == "torch.device" and "cuda" in edits.program.text(call)):
-            edits.ask(call, "port.ask_library_device", call=edits.program.text(call))
+            edits.ask(
+                call,
+                Message(
+                    "port.ask_library_device",
+                    "`{call}` puts everything on one GPU: remove it? The library chooses the device of each process.",
+                ),
+                call=edits.program.text(call),
+            )
     return status
 
 
@@ -93,7 +113,14 @@ def _keras(edits: Edits, functions: Functions, target: Target) -> Status:
     keras = KerasProgram(edits, functions)
     own = [call for call in functions.calls if method(call) in ("train_on_batch", "fit_generator")]
     if not keras.fits and not keras.tapes and not own:
-        edits.ask(None, "port.no_loop_keras")
+        edits.ask(
+            None,
+            Message(
+                "port.no_loop_keras",
+                "not known: this file neither fits a Keras model nor has a loop with tf.GradientTape. Give the "
+                "program that trains.",
+            ),
+        )
         return "unknown"
     keras.ask_fixed()
     (port_to_horovod if target == "horovod" else port_to_workers)(keras)

@@ -10,6 +10,7 @@ from hackathon.programs.port.head import Head
 from hackathon.programs.port.names import argument, dotted, method
 from hackathon.programs.port.output import Output
 from hackathon.programs.port.torch_steps import seeded
+from hackathon.text.messages import Message
 
 TRAINERS = ("lightning.Trainer", "lightning.pytorch.Trainer", "pytorch_lightning.Trainer")
 _CHECKS = (
@@ -24,12 +25,23 @@ def port_lightning(edits: Edits, functions: Functions) -> Literal["ported", "dis
     trainers = [call for call in functions.calls if functions.imports.full(call.func) in TRAINERS]
     for trainer in trainers:
         if _distributed(edits, trainer):
-            edits.note(trainer, "port.distributed", framework="Lightning")
+            edits.note(
+                trainer,
+                Message("port.distributed", "this program is distributed already ({framework})"),
+                framework="Lightning",
+            )
             return "distributed"
     head = Head(edits, functions)
     for trainer in functions.calls:
         if functions.imports.full(trainer.func).endswith(".LightningCLI"):
-            edits.ask(trainer, "port.ask_library_cli")
+            edits.ask(
+                trainer,
+                Message(
+                    "port.ask_library_cli",
+                    "LightningCLI takes its Trainer from options: does the command give --trainer.devices, "
+                    "--trainer.num_nodes and --trainer.strategy ddp as the job has them?",
+                ),
+            )
     for trainer in trainers:
         _trainer(edits, trainer, head)
     _logged(edits, functions)
@@ -37,7 +49,13 @@ def port_lightning(edits: Edits, functions: Functions) -> Literal["ported", "dis
     head.first_of_ranks(_OUTPUT)
     start = head.put()
     if start is not None:
-        edits.done(start, "port.do_launcher")
+        edits.done(
+            start,
+            Message(
+                "port.do_launcher",
+                "the program reads from its launcher how many processes there are; without a launcher there is one",
+            ),
+        )
     return "ported"
 
 
@@ -61,24 +79,46 @@ def _kind(edits: Edits, value: cst.BaseExpression) -> Literal["one", "all", "fix
 
 def _trainer(edits: Edits, call: cst.Call, head: Head) -> None:
     if any(arg.star for arg in call.args):
-        edits.ask(call, "port.ask_library_options")
+        edits.ask(
+            call,
+            Message(
+                "port.ask_library_options",
+                "are devices, num_nodes and strategy among these options? They should be what the job has.",
+            ),
+        )
         return
     for name in ("gpus", "tpu_cores", "num_processes", "auto_select_gpus"):
         if (old := argument(call, name)) is not None:
-            edits.ask(call, "port.ask_library_devices", argument=edits.program.text(old).rstrip(", "))
+            edits.ask(
+                call,
+                Message("port.ask_library_devices", "`{argument}`: should it be what the job has?"),
+                argument=edits.program.text(old).rstrip(", "),
+            )
             return
     devices, nodes, strategy = (argument(call, name) for name in ("devices", "num_nodes", "strategy"))
     kind = _kind(edits, devices.value) if devices is not None else "all"
     if kind in ("fixed", "other"):
         assert devices is not None
-        edits.ask(call, "port.ask_library_devices", argument=edits.program.text(devices).rstrip(", "))
+        edits.ask(
+            call,
+            Message("port.ask_library_devices", "`{argument}`: should it be what the job has?"),
+            argument=edits.program.text(devices).rstrip(", "),
+        )
         return
     if nodes is not None and edits.program.text(nodes.value) != "1":
-        edits.ask(call, "port.ask_library_devices", argument=edits.program.text(nodes).rstrip(", "))
+        edits.ask(
+            call,
+            Message("port.ask_library_devices", "`{argument}`: should it be what the job has?"),
+            argument=edits.program.text(nodes).rstrip(", "),
+        )
         return
     chosen = edits.program.text(strategy.value).strip("'\"") if strategy is not None else "auto"
     if chosen in ("dp", "ddp_spawn", "ddp_notebook", "ddp_fork") or (kind == "one" and chosen not in ("auto", "None")):
-        edits.ask(call, "port.ask_library_devices", argument=f"strategy={chosen}")
+        edits.ask(
+            call,
+            Message("port.ask_library_devices", "`{argument}`: should it be what the job has?"),
+            argument=f"strategy={chosen}",
+        )
         return
     world, local = head.of_launcher("WORLD_SIZE"), head.of_launcher("LOCAL_WORLD_SIZE")
     values = {
@@ -89,7 +129,11 @@ def _trainer(edits: Edits, call: cst.Call, head: Head) -> None:
         values["strategy"] = f'"ddp" if {world} > 1 else "auto"'
     for name, value in values.items():
         edits.put_argument(call, name, value)
-    edits.done(call, "port.do_trainer", ", ".join(f"{name}={value}" for name, value in values.items()))
+    edits.done(
+        call,
+        Message("port.do_trainer", "Trainer uses the processes of the job, and one device without a launcher"),
+        ", ".join(f"{name}={value}" for name, value in values.items()),
+    )
 
 
 def _logged(edits: Edits, functions: Functions) -> None:
@@ -114,10 +158,19 @@ def _logged(edits: Edits, functions: Functions) -> None:
             if any(argument(call, name) is not None for name in ("sync_dist", "rank_zero_only")):
                 continue
             if any(arg.star for arg in call.args):
-                edits.ask(call, "port.ask_library_log", call=functions.program.text(call))
+                edits.ask(
+                    call,
+                    Message("port.ask_library_log", "`{call}`: average it over the processes with sync_dist=True?"),
+                    call=functions.program.text(call),
+                )
             elif not _own_metric(functions, call):
                 edits.put_argument(call, "sync_dist", "True")
-                edits.done(call, "port.do_sync", "sync_dist=True", call=functions.program.text(call))
+                edits.done(
+                    call,
+                    Message("port.do_sync", "`{call}`: the value is averaged over the processes"),
+                    "sync_dist=True",
+                    call=functions.program.text(call),
+                )
 
 
 def _own_metric(functions: Functions, call: cst.Call) -> bool:
@@ -137,15 +190,42 @@ def _own_metric(functions: Functions, call: cst.Call) -> bool:
 def _data(edits: Edits, functions: Functions) -> None:
     for owner in functions.classes.values():
         if any((dotted(base.value) or "").rpartition(".")[2] == "IterableDataset" for base in owner.bases):
-            edits.ask(owner, "port.ask_iterable")
+            edits.ask(
+                owner,
+                Message(
+                    "port.ask_iterable",
+                    "an IterableDataset has no sampler: which samples does each rank (and each worker) yield? Now "
+                    "every process sees all of them.",
+                ),
+            )
     for call in functions.calls:
         full = functions.imports.full(call.func)
         scope = functions.scope(call)
         if full.endswith(".random_split") and not seeded(functions, call):
-            edits.ask(call, "port.ask_split")
+            edits.ask(
+                call,
+                Message(
+                    "port.ask_split",
+                    "no seed is set: should all processes divide the data in the same way "
+                    "(generator=torch.Generator().manual_seed(0))?",
+                ),
+            )
         elif full == "torch.utils.data.DataLoader" and argument(call, "batch_sampler", 4) is not None:
-            edits.ask(call, "port.ask_sampler")
+            edits.ask(
+                call,
+                Message(
+                    "port.ask_sampler",
+                    "this DataLoader has a sampler of its own: how does it divide the data among the processes?",
+                ),
+            )
         elif scope is None or scope.name.value != "prepare_data":
             download = argument(call, "download")
             if download is not None and functions.program.text(download.value) == "True":
-                edits.ask(call, "port.ask_download")
+                edits.ask(
+                    call,
+                    Message(
+                        "port.ask_download",
+                        "every process downloads to the same place: download before the job? Nodes often have no "
+                        "internet.",
+                    ),
+                )

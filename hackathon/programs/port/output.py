@@ -9,6 +9,7 @@ import libcst as cst
 from hackathon.programs.port.edits import Edits
 from hackathon.programs.port.functions import Functions
 from hackathon.programs.port.names import argument, calls, method
+from hackathon.text.messages import Message
 
 SAVES = {
     "torch.save", "numpy.save", "numpy.savez", "numpy.savetxt", "numpy.savez_compressed", "json.dump", "pickle.dump",
@@ -76,13 +77,25 @@ def lines_of_one(edits: Edits, functions: Functions, guard: str, output: Output)
             continue
         if output.sees is not None and not output.sees(node):
             if kinds != ["prints"]:
-                edits.ask(node, "port.ask_save", guard=guard)
+                edits.ask(
+                    node,
+                    Message("port.ask_save", "this line does not know the processes: should it run only `if {guard}`?"),
+                    guard=guard,
+                )
             continue
         unsafe = None
         if set(kinds) != {"one"}:
             unsafe = next((call for call in calls(program, node) if not _harmless(functions, call, output)), None)
         if unsafe is not None or not all(kinds):
-            edits.ask(node, "port.ask_output", call=program.text(unsafe.func) if unsafe is not None else "?")
+            edits.ask(
+                node,
+                Message(
+                    "port.ask_output",
+                    "every process does this line, since `{call}` may need all of them: print or save its result "
+                    "on rank 0 only?",
+                ),
+                call=program.text(unsafe.func) if unsafe is not None else "?",
+            )
             continue
         if isinstance(node, cst.SimpleStatementSuite):
             _suite(edits, node)
@@ -95,11 +108,11 @@ def lines_of_one(edits: Edits, functions: Functions, guard: str, output: Output)
         else:
             printed = printed or node
     if reported is not None:
-        edits.done(reported, "port.do_report", f"if {guard}:")
+        edits.done(reported, Message("port.do_report", "only rank 0 reports on the training"), f"if {guard}:")
     if printed is not None:
-        edits.done(printed, "port.do_print", f"if {guard}:")
+        edits.done(printed, Message("port.do_print", "only rank 0 prints"), f"if {guard}:")
     if saved is not None:
-        edits.done(saved, "port.do_save", f"if {guard}:")
+        edits.done(saved, Message("port.do_save", "only rank 0 saves"), f"if {guard}:")
     return saved
 
 
@@ -131,7 +144,10 @@ def _ask_files(edits: Edits, functions: Functions, inside: set[cst.CSTNode], out
         statement = functions.program.statement(call)
         small = statement.body[0] if isinstance(statement, cst.SimpleStatementLine) else None
         if small is None or kind_of_output(functions, small, output) != "saves":
-            edits.ask(call, "port.ask_file")
+            edits.ask(
+                call,
+                Message("port.ask_file", "every process writes this file: on rank 0 only, or a name with the rank?"),
+            )
 
 
 def _guarded(functions: Functions, node: cst.CSTNode) -> bool:

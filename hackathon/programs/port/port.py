@@ -13,6 +13,7 @@ from hackathon.programs.port.names import Imports, method
 from hackathon.programs.port.pytorch import port_pytorch
 from hackathon.programs.port.source import SingleGpuProgram
 from hackathon.programs.scripts.fixes import put
+from hackathon.text.messages import Message
 
 _DISTRIBUTED = {
     "torch.distributed.init_process_group": "PyTorch", "torch.nn.parallel.DistributedDataParallel": "PyTorch",
@@ -94,11 +95,17 @@ def _port(
     for call in program.find(program.module, cst.Call):
         framework = _DISTRIBUTED.get(imports.full(call.func).replace("tf.", "tensorflow.", 1))
         if framework is not None:
-            edits.note(call, "port.distributed", framework=framework)
+            edits.note(
+                call,
+                Message("port.distributed", "this program is distributed already ({framework})"),
+                framework=framework,
+            )
             return framework.lower(), "distributed"
     for package, name in (("chainermn", "ChainerMN"), ("horovod", "Horovod")):
         if imports.uses(package):  # the group is joined in another file
-            edits.note(None, "port.distributed", framework=name)
+            edits.note(
+                None, Message("port.distributed", "this program is distributed already ({framework})"), framework=name
+            )
             return name.lower(), "distributed"
     own = any(method(call) == "backward" for call in program.find(program.module, cst.Call))
     for library in LIBRARIES:
@@ -108,7 +115,7 @@ def _port(
             return library.name, port_library(library, edits, imports, target)
     if imports.uses("torch"):
         return "pytorch", "ported" if port_pytorch(edits, imports) else "unknown"
-    edits.ask(None, "port.no_framework")
+    edits.ask(None, Message("port.no_framework", "not known: no framework that hackathon port knows is imported"))
     return "", "unknown"
 
 

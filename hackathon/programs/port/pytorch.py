@@ -10,16 +10,30 @@ from hackathon.programs.port.torch_model import TrainedModel
 from hackathon.programs.port.torch_output import notebook, only_first
 from hackathon.programs.port.torch_setup import AddedNames, devices, set_up
 from hackathon.programs.port.torch_steps import steps
+from hackathon.text.messages import Message
 
 
 def port_pytorch(edits: Edits, imports: Imports) -> bool:
     """Make the changes and ask the questions; return False when this file starts no training itself."""
     functions = Functions(edits.program, imports)
     if not functions.backwards:
-        edits.ask(None, "port.no_loop")
+        edits.ask(
+            None,
+            Message(
+                "port.no_loop",
+                "not known: there is no `.backward()` in this file. Is the loop in another file or in a library?",
+            ),
+        )
         return False
     if not _started(functions):
-        edits.ask(None, "port.not_started")
+        edits.ask(
+            None,
+            Message(
+                "port.not_started",
+                "not known: nothing in this file starts the training. Give the program that is started, with the "
+                "training in it.",
+            ),
+        )
         return False
     words = AddedNames(functions)
     devices(edits, functions, words)
@@ -34,7 +48,15 @@ def port_pytorch(edits: Edits, imports: Imports) -> bool:
     only_first(edits, functions, words)
     notebook(edits, functions)
     set_up(edits, functions, words)
-    edits.note(None, "port.note_batch")
+    edits.note(
+        None,
+        Message(
+            "port.note_batch",
+            "The batch size is that of one process: N processes make a batch N times as large and N times fewer "
+            "updates. Often the learning rate is raised with it (times N, with a warm-up). Printed training losses "
+            "are those of rank 0's share.",
+        ),
+    )
     return True
 
 

@@ -90,38 +90,77 @@ def read_program(path: Path) -> SingleGpuProgram:
             with open_regular(path) as stream:
                 raw = stream.read(LARGEST + 1)
         except OSError as error:
-            raise RequestError("port.unreadable", path=printable(str(path)), reason=error.strerror or error) from None
+            raise RequestError(
+                "port.unreadable",
+                "{path}: cannot be read: {reason}",
+                path=printable(str(path)),
+                reason=error.strerror or error,
+            ) from None
     return SingleGpuProgram(raw, printable(str(path)))
 
 
 def _parsed(raw: bytes, name: str) -> tuple[cst.Module, bytes]:
     """Return the tree and the whitespace after the last line end, which libcst omits."""
     if len(raw) > LARGEST:
-        raise RequestError("port.too_long", path=name, limit=LARGEST)
+        raise RequestError("port.too_long", "{path}: longer than {limit} bytes", path=name, limit=LARGEST)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about a stranger's code
             tree = ast.parse(raw)
     except SyntaxError as error:
         reason = printable(error.msg or "")
-        raise RequestError("port.syntax", path=name, line=error.lineno or 1, reason=reason) from None
+        raise RequestError(
+            "port.syntax",
+            "{path}, line {line}: not Python 3: {reason}",
+            hint="Correct the line. Python 2: convert the program first (2to3). A notebook: export it with jupyter "
+            "nbconvert --to script",
+            path=name,
+            line=error.lineno or 1,
+            reason=reason,
+        ) from None
     except (ValueError, LookupError) as error:  # a null byte, lone surrogates, an unknown encoding
-        raise RequestError("port.syntax", path=name, line=1, reason=printable(str(error))) from None
+        raise RequestError(
+            "port.syntax",
+            "{path}, line {line}: not Python 3: {reason}",
+            hint="Correct the line. Python 2: convert the program first (2to3). A notebook: export it with jupyter "
+            "nbconvert --to script",
+            path=name,
+            line=1,
+            reason=printable(str(error)),
+        ) from None
     except (MemoryError, RecursionError):
-        raise RequestError("port.too_deep", path=name) from None
+        raise RequestError("port.too_deep", "{path}: the code is nested too deeply to be read", path=name) from None
     # check before libcst parses: its native parser does not limit the depth
     if _deeper(tree):
-        raise RequestError("port.too_deep", path=name)
+        raise RequestError("port.too_deep", "{path}: the code is nested too deeply to be read", path=name)
     try:
         with room():
             module = cst.parse_module(raw)
             exact = module.bytes
     except cst.ParserSyntaxError as error:
-        raise RequestError("port.syntax", path=name, line=error.raw_line, reason=printable(error.message)) from None
+        raise RequestError(
+            "port.syntax",
+            "{path}, line {line}: not Python 3: {reason}",
+            hint="Correct the line. Python 2: convert the program first (2to3). A notebook: export it with jupyter "
+            "nbconvert --to script",
+            path=name,
+            line=error.raw_line,
+            reason=printable(error.message),
+        ) from None
     except Exception as error:  # native code on a stranger's text: after any error there is nothing to port
-        raise RequestError("port.syntax", path=name, line=1, reason=printable(str(error))[:200]) from None
+        raise RequestError(
+            "port.syntax",
+            "{path}, line {line}: not Python 3: {reason}",
+            hint="Correct the line. Python 2: convert the program first (2to3). A notebook: export it with jupyter "
+            "nbconvert --to script",
+            path=name,
+            line=1,
+            reason=printable(str(error))[:200],
+        ) from None
     if not raw.startswith(exact) or raw[len(exact) :].strip():
-        raise RequestError("port.not_exact", path=name)
+        raise RequestError(
+            "port.not_exact", "{path}: this text cannot be reproduced byte for byte, so nothing is changed", path=name
+        )
     return module, raw[len(exact) :]
 
 

@@ -7,6 +7,7 @@ from hackathon.programs.port.functions import Functions
 from hackathon.programs.port.loops import BatchLoop, batch_loops, epoch_place, is_loader, iterated
 from hackathon.programs.port.names import argument, dotted, method, pure, with_argument
 from hackathon.programs.port.torch_setup import AddedNames
+from hackathon.text.messages import Message
 
 
 class TrainingData:
@@ -23,16 +24,36 @@ class TrainingData:
     def share(self) -> None:
         """Give each DataLoader of a training a sampler, and set the sampler's epoch."""
         if not self.loops:
-            self.edits.ask(self.functions.backwards[0], "port.ask_no_loader")
+            self.edits.ask(
+                self.functions.backwards[0],
+                Message(
+                    "port.ask_no_loader",
+                    "no loop over a DataLoader was found: how does each process get its own share of the data?",
+                ),
+            )
         for source in dict.fromkeys(source for loop in self.loops for source in loop.sources):
             self._sample(source)
         for loop in self.loops:
             if not loop.sources:
-                self.edits.ask(loop.loop, "port.ask_data", data=self.program.text(loop.loader))
+                self.edits.ask(
+                    loop.loop,
+                    Message(
+                        "port.ask_data",
+                        "{data} is not a DataLoader made in this file: how does each process get its own share of "
+                        "the data?",
+                    ),
+                    data=self.program.text(loop.loader),
+                )
             elif set(loop.sources) <= self._sampled:
                 self._epochs(loop)
             if len(loop.sources) > 1 and self._sometimes(loop):
-                self.edits.ask(loop.loop, "port.ask_share")
+                self.edits.ask(
+                    loop.loop,
+                    Message(
+                        "port.ask_share",
+                        "this loop now sees the share of one process: should its result be reduced over the processes?",
+                    ),
+                )
 
     def _sometimes(self, loop: BatchLoop) -> bool:
         """Return whether a loop may run without a training step, because the same lines train and evaluate."""
@@ -48,22 +69,56 @@ class TrainingData:
         data, shuffle = argument(call, "dataset", 0), argument(call, "shuffle", 2)
         keys = self._starred(call)
         if data is None or keys is None or keys & {"sampler", "batch_sampler", "dataset"}:
-            edits.ask(call, "port.ask_loader")
+            edits.ask(
+                call,
+                Message(
+                    "port.ask_loader",
+                    "the arguments of this DataLoader are not sure: give it sampler=DistributedSampler(…) and no "
+                    "shuffle?",
+                ),
+            )
             return
         if argument(call, "sampler", 3) is not None or argument(call, "batch_sampler", 4) is not None:
-            edits.ask(call, "port.ask_sampler")
+            edits.ask(
+                call,
+                Message(
+                    "port.ask_sampler",
+                    "this DataLoader has a sampler of its own: how does it divide the data among the processes?",
+                ),
+            )
             return
         if self._iterable(data.value, call):
-            edits.ask(call, "port.ask_iterable")
+            edits.ask(
+                call,
+                Message(
+                    "port.ask_iterable",
+                    "an IterableDataset has no sampler: which samples does each rank (and each worker) yield? Now "
+                    "every process sees all of them.",
+                ),
+            )
             return
         if shuffle is not None and (not pure(program, shuffle.value)):
-            edits.ask(call, "port.ask_loader")
+            edits.ask(
+                call,
+                Message(
+                    "port.ask_loader",
+                    "the arguments of this DataLoader are not sure: give it sampler=DistributedSampler(…) and no "
+                    "shuffle?",
+                ),
+            )
             return
         name = dotted(data.value)
         if name is None:
             name = self._named(call, data)
             if name is None:
-                edits.ask(call, "port.ask_loader")
+                edits.ask(
+                    call,
+                    Message(
+                        "port.ask_loader",
+                        "the arguments of this DataLoader are not sure: give it sampler=DistributedSampler(…) and "
+                        "no shuffle?",
+                    ),
+                )
                 return
         if "shuffle" in keys:
             self._mixed_by(call, name)
@@ -85,7 +140,9 @@ class TrainingData:
             return updated.with_changes(args=with_argument(list(updated.args), extra))
 
         edits.replaced[call] = change
-        edits.done(call, "port.do_sampler", f"sampler={sampler}", data=name)
+        edits.done(
+            call, Message("port.do_sampler", "each process gets its share of {data}"), f"sampler={sampler}", data=name
+        )
         self._sampled.add(call)
 
     def _mixed_by(self, call: cst.Call, data: str) -> None:
@@ -95,7 +152,7 @@ class TrainingData:
         sampler = f'{words.sampler}({data}, shuffle={options}.get("shuffle", False))'
         more = f'{{**{options}, "shuffle": False, "sampler": {sampler}}}'
         self.edits.swap(starred.value, f"({options} if {words.world} == 1 else {more})")
-        self.edits.done(call, "port.do_sampler", more, data=data)
+        self.edits.done(call, Message("port.do_sampler", "each process gets its share of {data}"), more, data=data)
         self._sampled.add(call)
 
     def _starred(self, call: cst.Call) -> set[str] | None:
@@ -166,18 +223,35 @@ class TrainingData:
 
     def _epochs(self, loop: BatchLoop) -> None:
         if dotted(loop.loader) is None:
-            self.edits.ask(loop.loop, "port.ask_epoch")
+            self.edits.ask(
+                loop.loop,
+                Message(
+                    "port.ask_epoch",
+                    "where does an epoch begin? There the DataLoader's sampler.set_epoch(epoch) belongs.",
+                ),
+            )
             return
         for epoch in dict.fromkeys(epoch_place(self.functions, loop)):
             if epoch.kind == "once":
                 continue
             if epoch.kind == "while" or not epoch.loader:
-                self.edits.ask(epoch.statement or loop.loop, "port.ask_epoch")
+                self.edits.ask(
+                    epoch.statement or loop.loop,
+                    Message(
+                        "port.ask_epoch",
+                        "where does an epoch begin? There the DataLoader's sampler.set_epoch(epoch) belongs.",
+                    ),
+                )
                 continue
             assert epoch.statement is not None
             text = f"if {self.words.world} > 1:\n    {epoch.loader}.sampler.set_epoch({epoch.epoch})\n"
             self.edits.put_before(epoch.statement, text)
-            self.edits.done(epoch.statement, "port.do_epoch", text, loader=epoch.loader)
+            self.edits.done(
+                epoch.statement,
+                Message("port.do_epoch", "the sampler of {loader} learns the epoch: another order each time"),
+                text,
+                loader=epoch.loader,
+            )
 
     def lengths(self, unchanged: set[cst.Call]) -> None:
         """Divide by this process's samples: `len(loader.sampler)`, which is all of them for one process.
@@ -201,9 +275,22 @@ class TrainingData:
             measured = dotted(call.args[0].value)
             if measured is not None and name is not None and measured == f"{name}.dataset":
                 self.edits.swap(call.args[0].value, f"{name}.sampler")
-                self.edits.done(call, "port.do_length", f"len({name}.sampler)", old=f"len({measured})")
+                self.edits.done(
+                    call,
+                    Message("port.do_length", "{old} → the samples of this process"),
+                    f"len({name}.sampler)",
+                    old=f"len({measured})",
+                )
             elif measured in datasets and measured is not None and self._divides(call) and call not in unchanged:
-                self.edits.ask(call, "port.ask_length", data=measured, loader=name or "?")
+                self.edits.ask(
+                    call,
+                    Message(
+                        "port.ask_length",
+                        "{data} are the samples of all processes: is len({loader}.sampler), those of this one, meant?",
+                    ),
+                    data=measured,
+                    loader=name or "?",
+                )
 
     def _divides(self, call: cst.Call) -> bool:
         parent = self.program.parents.get(call)
@@ -219,13 +306,31 @@ class TrainingData:
                 continue
             origins = {value for value, _ in self.functions.origins(iterated(loop), self.functions.scope(loop))}
             if origins & self._sampled:
-                self.edits.ask(loop, "port.ask_share")
+                self.edits.ask(
+                    loop,
+                    Message(
+                        "port.ask_share",
+                        "this loop now sees the share of one process: should its result be reduced over the processes?",
+                    ),
+                )
             elif origins & set(remaining):
                 runs = runs or loop
         if runs is not None:
-            self.edits.note(runs, "port.note_evaluation")
+            self.edits.note(
+                runs,
+                Message(
+                    "port.note_evaluation",
+                    "Every process evaluates all of these data: the result is right, but not faster.",
+                ),
+            )
         for call in self.functions.calls:
             if method(call) is None and dotted(call.func) in ("iter", "cycle") and call.args:
                 sources = self.functions.origins(call.args[0].value, self.functions.scope(call))
                 if any(is_loader(self.functions, value) for value, _ in sources):
-                    self.edits.ask(call, "port.ask_endless")
+                    self.edits.ask(
+                        call,
+                        Message(
+                            "port.ask_endless",
+                            "a DataLoader without a loop over epochs: when does its sampler get set_epoch()?",
+                        ),
+                    )

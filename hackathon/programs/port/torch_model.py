@@ -8,6 +8,7 @@ from hackathon.programs.port.edits import Edits
 from hackathon.programs.port.functions import DEPTH, Functions, Scope
 from hackathon.programs.port.names import calls, dotted, method
 from hackathon.programs.port.torch_setup import AddedNames
+from hackathon.text.messages import Message
 
 _KEPT = {
     "train", "eval", "parameters", "zero_grad", "to", "cuda", "cpu", "half", "float", "requires_grad_", "training",
@@ -61,7 +62,14 @@ class TrainedModel:
         """Wrap the model in DistributedDataParallel, or ask."""
         edits = self.edits
         if not self.optimizers:
-            edits.ask(self.functions.backwards[0], "port.ask_no_optimizer")
+            edits.ask(
+                self.functions.backwards[0],
+                Message(
+                    "port.ask_no_optimizer",
+                    "no optimizer of torch.optim was found: which model is trained? Wrap it with "
+                    "DistributedDataParallel.",
+                ),
+            )
             return
         targets = {self._target(optimizer) for optimizer in self.optimizers}
         roots = {
@@ -69,30 +77,81 @@ class TrainedModel:
         }
         if len(roots) != 1 or len(targets) != 1 or None in targets:
             names = ", ".join(sorted({name for name, _ in roots if name}))
-            edits.ask(self.optimizers[0], "port.ask_models", names=names or "?")
+            edits.ask(
+                self.optimizers[0],
+                Message(
+                    "port.ask_models",
+                    "several models or optimizers ({names}): which are trained together? Wrap each one with "
+                    "DistributedDataParallel; check that each backward pass uses each of its parameters once.",
+                ),
+                names=names or "?",
+            )
             return
         (name, scope), call = roots.pop(), self.optimizers[0]
         if not name or name == "self":
-            edits.ask(call, "port.ask_self_model")
+            edits.ask(
+                call,
+                Message(
+                    "port.ask_self_model",
+                    "the module makes its own optimizer: where is the object made? Wrap it there with "
+                    "DistributedDataParallel.",
+                ),
+            )
             return
         origin = self._caller(name, scope, call)
         if origin is None:
-            edits.ask(call, "port.ask_where_model", model=name)
+            edits.ask(
+                call,
+                Message(
+                    "port.ask_where_model",
+                    "where is {model} made and on its device? Wrap it there with DistributedDataParallel.",
+                ),
+                model=name,
+            )
             return
         name, scope, at = origin
         position = self._place(name, scope, at)
         if position is None or self._moved_later(name, scope):
-            edits.ask(at, "port.ask_where_model", model=name)
+            edits.ask(
+                at,
+                Message(
+                    "port.ask_where_model",
+                    "where is {model} made and on its device? Wrap it there with DistributedDataParallel.",
+                ),
+                model=name,
+            )
             return
         statement, behind, keeper = position
         for leaving in self.program.find(scope, cst.Return) if scope is not None else ():
             if leaving.value is not None and self._gives(leaving.value, name):
-                edits.ask(leaving, "port.ask_returned", model=name)
+                edits.ask(
+                    leaving,
+                    Message(
+                        "port.ask_returned",
+                        "{model} leaves this function wrapped: does its caller use attributes of the model? They "
+                        "are in `{model}.module` then.",
+                    ),
+                    model=name,
+                )
         if keeper is not None:
-            edits.ask(keeper, "port.ask_alias", model=name)
+            edits.ask(
+                keeper,
+                Message(
+                    "port.ask_alias",
+                    "this keeps {model} as it is before DistributedDataParallel: should it have the wrapped one?",
+                ),
+                model=name,
+            )
         text = f"if {words.world} > 1:\n    {name} = {words.ddp}({name})\n"
         (edits.put_after if behind else edits.put_before)(statement, text)
-        edits.done(statement, "port.do_wrap", text, model=name)
+        edits.done(
+            statement,
+            Message(
+                "port.do_wrap", "DistributedDataParallel around {model}: gradients are averaged over the processes"
+            ),
+            text,
+            model=name,
+        )
         self.name, self.scope, self.sure = name, scope, True
 
     def _gives(self, value: cst.BaseExpression, name: str) -> bool:
@@ -229,21 +288,43 @@ class TrainedModel:
             parent = self.program.parents.get(node)
             called = isinstance(parent, cst.Call) and parent.func is node
             if called and name not in _UNWRAPPED_CALLS and self._in_step(node):
-                self.edits.ask(node, "port.ask_method", call=self.program.text(node))
+                self.edits.ask(
+                    node,
+                    Message(
+                        "port.ask_method",
+                        "{call}() goes around DistributedDataParallel, which averages gradients only after a call "
+                        "of the model itself: call the model instead?",
+                    ),
+                    call=self.program.text(node),
+                )
                 continue
             inner = self.edits.expression(f"{words.unwrapped}({self.program.text(node.value)})")
             self.edits.replaced[node.value] = lambda _, unwrapped=inner: unwrapped  # type: ignore[misc]
-            self.edits.done(node, "port.do_unwrap", what=self.program.text(node))
+            self.edits.done(
+                node, Message("port.do_unwrap", "{what}: of the model below the wrapper"), what=self.program.text(node)
+            )
         for used, inside in self._whole():
             scope = self.functions.scope(used)
             if not self.is_model(used, scope) and not self._named_alike(used, inside):
                 continue
             call = self.program.parents.get(inside)
             if isinstance(call, cst.Call) and call.func is inside and self._in_step(used):
-                self.edits.ask(used, "port.ask_method", call=self.program.text(inside))
+                self.edits.ask(
+                    used,
+                    Message(
+                        "port.ask_method",
+                        "{call}() goes around DistributedDataParallel, which averages gradients only after a call "
+                        "of the model itself: call the model instead?",
+                    ),
+                    call=self.program.text(inside),
+                )
                 continue
             self.edits.swap(used, f"{words.unwrapped}({self.program.text(used)})")
-            self.edits.done(used, "port.do_unwrap", what=self.program.text(inside))
+            self.edits.done(
+                used,
+                Message("port.do_unwrap", "{what}: of the model below the wrapper"),
+                what=self.program.text(inside),
+            )
 
     def _named_alike(self, node: cst.BaseExpression, use: cst.CSTNode) -> bool:
         """Return whether an object with a state may be the model under another name; other objects stay unchanged."""

@@ -7,6 +7,7 @@ from hackathon.programs.port.functions import DEPTH, Functions
 from hackathon.programs.port.names import dotted, with_argument
 from hackathon.programs.port.output import Output, kind_of_output, lines_of_one
 from hackathon.programs.port.torch_setup import AddedNames
+from hackathon.text.messages import Message
 
 _LOGGERS = ("wandb.init", "mlflow.start_run")
 _OUTPUT = Output(files=False)
@@ -34,9 +35,18 @@ def _reload(edits: Edits, functions: Functions, words: AddedNames) -> None:
         )
         if not inside:
             edits.put_before(call, f"if {words.world} > 1:\n    {words.dist}.barrier()\n")
-            edits.done(call, "port.do_barrier", f"{words.dist}.barrier()")
+            edits.done(
+                call, Message("port.do_barrier", "all processes wait for the file of rank 0"), f"{words.dist}.barrier()"
+            )
         else:
-            edits.ask(call, "port.ask_reload", barrier=f"{words.dist}.barrier()")
+            edits.ask(
+                call,
+                Message(
+                    "port.ask_reload",
+                    "rank 0 may still be writing this file: do all processes come here? Then call {barrier} before it.",
+                ),
+                barrier=f"{words.dist}.barrier()",
+            )
 
 
 def _before_training(functions: Functions, call: cst.Call, depth: int) -> bool:
@@ -73,15 +83,34 @@ def _shown(edits: Edits, functions: Functions, words: AddedNames) -> None:
             pattern = edits.expression(f"f(disable={words.rank} > 0)")
             assert isinstance(pattern, cst.Call)
             _add(edits, call, pattern.args[0])
-            edits.done(call, "port.do_progress", f"disable={words.rank} > 0")
+            edits.done(
+                call, Message("port.do_progress", "only rank 0 shows a progress bar"), f"disable={words.rank} > 0"
+            )
         elif full in _LOGGERS or full.rpartition(".")[2] == "SummaryWriter":
-            edits.ask(call, "port.ask_logger", call=program.text(call.func))
+            edits.ask(
+                call,
+                Message("port.ask_logger", "`{call}` in every process: on rank 0 only, also where it is used?"),
+                call=program.text(call.func),
+            )
         elif "download" in named and program.text(named["download"].value) == "True":
-            edits.ask(call, "port.ask_download")
+            edits.ask(
+                call,
+                Message(
+                    "port.ask_download",
+                    "every process downloads to the same place: download before the job? Nodes often have no internet.",
+                ),
+            )
         elif full == "open" and _writes(call, functions):
-            edits.ask(call, "port.ask_file")
+            edits.ask(
+                call,
+                Message("port.ask_file", "every process writes this file: on rank 0 only, or a name with the rank?"),
+            )
         elif full in ("os.makedirs", "os.mkdir") and "exist_ok" not in named:
-            edits.ask(call, "port.ask_folder", call=program.text(call.func))
+            edits.ask(
+                call,
+                Message("port.ask_folder", "several processes create this folder: os.makedirs(…, exist_ok=True)?"),
+                call=program.text(call.func),
+            )
 
 
 def _writes(call: cst.Call, functions: Functions) -> bool:
@@ -106,7 +135,7 @@ def notebook(edits: Edits, functions: Functions) -> None:
     """Ask about code that only works in a notebook."""
     for call in functions.calls:
         if (dotted(call.func) or "").split(".")[0] == "get_ipython" or _of_ipython(call):
-            edits.ask(call, "port.ask_notebook")
+            edits.ask(call, Message("port.ask_notebook", "this line works in a notebook only: remove it?"))
 
 
 def _of_ipython(call: cst.Call) -> bool:

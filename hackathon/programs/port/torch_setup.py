@@ -5,6 +5,7 @@ import libcst as cst
 from hackathon.programs.port.edits import Edits
 from hackathon.programs.port.functions import Functions
 from hackathon.programs.port.names import argument, calls, dotted, method
+from hackathon.text.messages import Message
 
 
 class AddedNames:
@@ -173,14 +174,25 @@ def set_up(edits: Edits, functions: Functions, words: AddedNames) -> None:
     around.setdefault(anchor, [])[:0] = [*head, *(apart if body is module.body else ())]
     if body is not module.body:
         edits.before.setdefault(body[0], [])[:0] = start
-    edits.done(anchor if body is module.body else body[0], "port.do_start", words.start())
+    edits.done(
+        anchor if body is module.body else body[0],
+        Message(
+            "port.do_start",
+            "the processes join one group, and each takes its own GPU; without a launcher nothing changes",
+        ),
+        words.start(),
+    )
     end = block.body.body[-1] if block is not None and block is module.body[-1] else module.body[-1]
     last = [call for call in calls(functions.program, end) if functions.scope(call) is None]
     if any(functions.imports.full(call.func) in ("sys.exit", "exit", "quit", "os._exit") for call in last):
-        edits.ask(end, "port.ask_exit", end=words.end().replace("\n    ", " ").strip())
+        edits.ask(
+            end,
+            Message("port.ask_exit", "the program ends here: where can `{end}` stand before it?"),
+            end=words.end().replace("\n    ", " ").strip(),
+        )
     else:
         edits.after.setdefault(end, []).extend(edits.statements(words.end()))
-        edits.done(end, "port.do_end", words.end())
+        edits.done(end, Message("port.do_end", "the group ends with the program"), words.end())
 
 
 def _moves(functions: Functions, call: cst.Call, block: cst.If | None) -> bool:
@@ -202,33 +214,78 @@ def devices(edits: Edits, functions: Functions, words: AddedNames) -> None:
     for node in program.find(program.module, cst.SimpleString):
         if node.value[1:-1] == "cuda:0" and node.value[0] in "'\"":
             edits.swap(node, f"{node.value[0]}cuda{node.value[0]}")
-            edits.done(node, "port.do_device", old=node.value, new="cuda")
+            edits.done(
+                node,
+                Message("port.do_device", "{old} → {new}: each process uses its own GPU"),
+                old=node.value,
+                new="cuda",
+            )
         elif node.value.strip("'\"").startswith("cuda:"):
-            edits.ask(node, "port.ask_device", text=node.value)
+            edits.ask(
+                node,
+                Message("port.ask_device", '{text}: a fixed GPU. Should each process use its own one, "cuda"?'),
+                text=node.value,
+            )
     for formatted in program.find(program.module, cst.FormattedString):
         if program.text(formatted)[1:].lstrip("'\"").startswith("cuda:"):
-            edits.ask(formatted, "port.ask_device", text=program.text(formatted))
+            edits.ask(
+                formatted,
+                Message("port.ask_device", '{text}: a fixed GPU. Should each process use its own one, "cuda"?'),
+                text=program.text(formatted),
+            )
     for call in functions.calls:
         full = functions.imports.full(call.func)
         if full == "torch.cuda.set_device":
             if [program.text(arg.value) for arg in call.args] == ["0"]:
                 edits.swap(call.args[0].value, f"{words.torch}.cuda.current_device()")
-                edits.done(call, "port.do_device", old=program.text(call), new="current_device()")
+                edits.done(
+                    call,
+                    Message("port.do_device", "{old} → {new}: each process uses its own GPU"),
+                    old=program.text(call),
+                    new="current_device()",
+                )
             else:
-                edits.ask(call, "port.ask_device", text=program.text(call))
+                edits.ask(
+                    call,
+                    Message("port.ask_device", '{text}: a fixed GPU. Should each process use its own one, "cuda"?'),
+                    text=program.text(call),
+                )
         elif full == "torch.device" and len(call.args) == 2 and program.text(call.args[1].value) == "0":
             first = call.args[0].with_changes(comma=cst.MaybeSentinel.DEFAULT)
             edits.replaced[call] = lambda updated, device=first: updated.with_changes(args=(device,))  # type: ignore[misc]
-            edits.done(call, "port.do_device", old=program.text(call), new='device("cuda")')
+            edits.done(
+                call,
+                Message("port.do_device", "{old} → {new}: each process uses its own GPU"),
+                old=program.text(call),
+                new='device("cuda")',
+            )
         elif (full == "torch.device" and len(call.args) > 1) or (method(call) == "to" and _number(functions, call)):
-            edits.ask(call, "port.ask_device", text=program.text(call))
+            edits.ask(
+                call,
+                Message("port.ask_device", '{text}: a fixed GPU. Should each process use its own one, "cuda"?'),
+                text=program.text(call),
+            )
         elif method(call) == "cuda" and call.args and argument(call, "non_blocking") is None:
             if program.text(call.args[0].value) == "0":
                 edits.replaced[call] = lambda updated: updated.with_changes(args=())
-                edits.done(call, "port.do_device", old=".cuda(0)", new=".cuda()")
+                edits.done(
+                    call,
+                    Message("port.do_device", "{old} → {new}: each process uses its own GPU"),
+                    old=".cuda(0)",
+                    new=".cuda()",
+                )
             elif not isinstance(call.args[0].value, cst.Name):  # a name: its value is changed where it is assigned
-                edits.ask(call, "port.ask_device", text=program.text(call))
+                edits.ask(
+                    call,
+                    Message("port.ask_device", '{text}: a fixed GPU. Should each process use its own one, "cuda"?'),
+                    text=program.text(call),
+                )
     for literal in program.find(program.module, cst.SimpleString):
         parent = program.parents.get(program.parents.get(program.parents.get(literal, literal), literal))
         if literal.value[1:-1] == "CUDA_VISIBLE_DEVICES" and isinstance(parent, cst.Subscript):
-            edits.ask(literal, "port.ask_visible")
+            edits.ask(
+                literal,
+                Message(
+                    "port.ask_visible", "CUDA_VISIBLE_DEVICES set here hides GPUs from the other processes: remove it?"
+                ),
+            )

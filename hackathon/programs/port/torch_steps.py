@@ -8,6 +8,7 @@ from hackathon.programs.port.loops import BatchLoop
 from hackathon.programs.port.names import calls, dotted, method, pure
 from hackathon.programs.port.torch_model import TrainedModel
 from hackathon.programs.port.torch_setup import AddedNames
+from hackathon.text.messages import Message
 
 
 def steps(edits: Edits, functions: Functions, words: AddedNames, model: TrainedModel, loops: list[BatchLoop]) -> None:
@@ -18,7 +19,14 @@ def steps(edits: Edits, functions: Functions, words: AddedNames, model: TrainedM
         by_scope.setdefault(_branch(functions, backward), []).append(backward)
     for branch in by_scope.values():
         if len(branch) > 1:
-            edits.ask(branch[1], "port.ask_backward")
+            edits.ask(
+                branch[1],
+                Message(
+                    "port.ask_backward",
+                    "a second backward pass in one step: DistributedDataParallel averages the gradients of one "
+                    "pass for each forward. Add the losses and call backward() once?",
+                ),
+            )
     for loop in loops:
         inner = [backward for backward in functions.backwards if _directly(functions, backward, loop.loop)]
         if len(inner) == 1 and model.sure:
@@ -28,16 +36,50 @@ def steps(edits: Edits, functions: Functions, words: AddedNames, model: TrainedM
         index = item.slice[0].slice
         written = isinstance(program.parents.get(item), cst.AssignTarget | cst.AugAssign)
         if written and isinstance(index, cst.Index) and program.text(index).strip("'\"") == "lr":
-            edits.ask(item, "port.ask_rate")
+            edits.ask(
+                item,
+                Message(
+                    "port.ask_rate",
+                    "the learning rate is set by hand: should it follow the batch of all processes, and fewer "
+                    "updates for each epoch?",
+                ),
+            )
     for call in functions.calls:
         if functions.imports.full(call.func) == "torch.nn.DataParallel":
-            edits.ask(call, "port.ask_dataparallel")
+            edits.ask(
+                call,
+                Message(
+                    "port.ask_dataparallel",
+                    "DataParallel uses several GPUs from one process: remove it, since each process now has one GPU?",
+                ),
+            )
         elif method(call) == "step" and call.args and _decides(functions, call):
-            edits.ask(call, "port.ask_step", call=program.text(call))
+            edits.ask(
+                call,
+                Message(
+                    "port.ask_step",
+                    "`{call}` decides by a value: is it the same in all processes? Otherwise their models drift apart.",
+                ),
+                call=program.text(call),
+            )
         elif functions.imports.full(call.func).endswith(".random_split") and not seeded(functions, call):
-            edits.ask(call, "port.ask_split")
+            edits.ask(
+                call,
+                Message(
+                    "port.ask_split",
+                    "no seed is set: should all processes divide the data in the same way "
+                    "(generator=torch.Generator().manual_seed(0))?",
+                ),
+            )
         elif functions.imports.full(call.func) == "torch.autograd.grad":
-            edits.ask(call, "port.ask_grad")
+            edits.ask(
+                call,
+                Message(
+                    "port.ask_grad",
+                    "torch.autograd.grad: DistributedDataParallel does not average these gradients. Are they for "
+                    "an update?",
+                ),
+            )
 
 
 def _decides(functions: Functions, call: cst.Call) -> bool:
@@ -105,13 +147,20 @@ def _accumulate(
         for target in ([t.target for t in node.targets] if isinstance(node, cst.Assign) else [node.target])
     }
     if first is None or holder.orelse is not None or not pure(program, test) or names & changed or tail:
-        edits.ask(backward, "port.ask_accumulate")
+        edits.ask(
+            backward,
+            Message(
+                "port.ask_accumulate",
+                "gradients are accumulated: which passes may run below `with model.no_sync():`? It is right "
+                "without, only slower.",
+            ),
+        )
         return
     reference = next(program.text(call.func) for call in calls(program, first) if model.is_model(call.func, scope))
     condition = program.text(test)
     head = f"with {words.nullcontext}() if {words.world} == 1 or {condition} else {reference}.no_sync()"
     edits.indented[first] = (line, head)
-    edits.done(first, "port.do_accumulate", head)
+    edits.done(first, Message("port.do_accumulate", "gradients are exchanged only before an update (no_sync)"), head)
 
 
 def _updates(functions: Functions, call: cst.Call) -> bool:
@@ -133,7 +182,13 @@ def _leaves(edits: Edits, functions: Functions, loop: cst.For) -> None:
             tests = [above.test for above in program.above(leave) if isinstance(above, cst.If)]
             nearest = next((a for a in program.above(leave) if isinstance(a, cst.For | cst.While)), None)
             if nearest is enclosing and not all(_known_everywhere(functions, test, enclosing) for test in tests):
-                edits.ask(leave, "port.ask_break")
+                edits.ask(
+                    leave,
+                    Message(
+                        "port.ask_break",
+                        "do all processes leave the loop at the same time? Otherwise the others wait for ever.",
+                    ),
+                )
 
 
 def _known_everywhere(functions: Functions, test: cst.BaseExpression, loop: cst.CSTNode) -> bool:

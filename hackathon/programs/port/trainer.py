@@ -9,6 +9,7 @@ from hackathon.programs.port.functions import Functions
 from hackathon.programs.port.head import Head
 from hackathon.programs.port.names import argument, dotted, method
 from hackathon.programs.port.output import Output
+from hackathon.text.messages import Message
 
 _OUTPUT = Output()
 _ARGUMENTS = ("TrainingArguments", "Seq2SeqTrainingArguments", "SFTConfig")
@@ -23,14 +24,41 @@ def port_trainer(edits: Edits, functions: Functions) -> Literal["ported"]:
     for call in functions.calls:
         full = functions.imports.full(call.func)
         if method(call) == "train_test_split" and argument(call, "seed") is None and _of_datasets(functions, call):
-            edits.ask(call, "port.ask_split_seed", call=functions.program.text(call.func))
+            edits.ask(
+                call,
+                Message(
+                    "port.ask_split_seed",
+                    "`{call}` without a seed: should all processes divide the data in the same way (seed=0)?",
+                ),
+                call=functions.program.text(call.func),
+            )
         elif full in ("torch.cuda.set_device", "torch.nn.DataParallel"):
-            edits.ask(call, "port.ask_library_device", call=functions.program.text(call))
+            edits.ask(
+                call,
+                Message(
+                    "port.ask_library_device",
+                    "`{call}` puts everything on one GPU: remove it? The library chooses the device of each process.",
+                ),
+                call=functions.program.text(call),
+            )
     head.first_of_ranks(_OUTPUT)
     start = head.put()
     if start is not None:
-        edits.done(start, "port.do_launcher")
-    edits.note(None, "port.note_trainer_batch")
+        edits.done(
+            start,
+            Message(
+                "port.do_launcher",
+                "the program reads from its launcher how many processes there are; without a launcher there is one",
+            ),
+        )
+    edits.note(
+        None,
+        Message(
+            "port.note_trainer_batch",
+            "per_device_train_batch_size is that of one process: N processes make a batch N times as large and N "
+            "times fewer updates. Often the learning rate is raised with it.",
+        ),
+    )
     return "ported"
 
 
@@ -62,9 +90,20 @@ def _first(edits: Edits, functions: Functions, call: cst.Call) -> None:
         return
     assigns = isinstance(statement, cst.SimpleStatementLine) and isinstance(statement.body[0], cst.Assign)
     if name is None or not assigns:
-        edits.note(call, "port.note_trainer_data")
+        edits.note(
+            call,
+            Message(
+                "port.note_trainer_data",
+                "Every process prepares these data. To let one do it: make the TrainingArguments first, and put "
+                "this line below `with args.main_process_first():`.",
+            ),
+        )
         return
     head = f"with {name}.main_process_first()"
     if statement not in edits.indented:
         edits.indented[statement] = (statement, head)
-        edits.done(call, "port.do_data_first", head)
+        edits.done(
+            call,
+            Message("port.do_data_first", "one process of each node prepares the data; the others read its cache"),
+            head,
+        )

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from hackathon.programs.scripts.findings import Edit
 from hackathon.programs.scripts.look import ScriptLook
 from hackathon.programs.scripts.shell import LONGEST, Command
-from hackathon.text.messages import message
+from hackathon.text.messages import _
 from hackathon.text.numbers import digits
 
 _LAUNCHERS = re.compile(r"(?:\S*/)?(?:mpirun|mpiexec|mpiexec\.hydra|orterun|prterun)\Z")
@@ -139,7 +139,7 @@ def _ranks(look: ScriptLook, commands: tuple[Command, ...]) -> None:
     """Compare the ranks of mpirun with those of the request."""
     calls = [(command, *_program(command)) for command in commands if _LAUNCHERS.match(_program(command)[0])]
     total, nodes = look.request.total(), look.request.nodes
-    for command, _, words in calls:
+    for command, __, words in calls:
         count = _count(words)
         if count is None or total is None:
             continue
@@ -201,7 +201,7 @@ def _others(look: ScriptLook, commands: tuple[Command, ...]) -> None:
             and re.fullmatch(r"[0-9]{1,9}", words[0])
             and int(words[0]) in language.exit_codes
         ):
-            meaning = message(language.exit_codes[int(words[0])])
+            meaning = _(language.exit_codes[int(words[0])])
             better = re.sub(rf"\bexit\s+{words[0]}\b", "exit 1", command.raw)
             look.add("exit-code", command.line, better, code=words[0], what=meaning)
         for pattern, rule in language.commands.items():
@@ -264,7 +264,7 @@ def _variables(look: ScriptLook) -> None:
     if look.machine and scratch:
         for number, line in code:
             if re.search(r"(?<![\w$}])/tmp(?:/|\b)", line):
-                better = re.sub(r"(?<![\w$}])/tmp(?=/|\b)", lambda _: scratch, line)
+                better = re.sub(r"(?<![\w$}])/tmp(?=/|\b)", lambda __: scratch, line)
                 look.add("tmp-forbidden", number, better, site=look.machine.name, scratch=scratch)
                 break
     if look.request.gpus and (not look.cluster or look.cluster.node.gpus != look.request.gpus):

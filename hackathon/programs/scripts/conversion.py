@@ -10,7 +10,7 @@ from hackathon.programs.scripts.source import ScriptText
 from hackathon.schedulers import registry
 from hackathon.schedulers.scripts import ScriptLanguage, ScriptRequest
 from hackathon.text.errors import RequestError
-from hackathon.text.messages import message
+from hackathon.text.messages import _
 from hackathon.text.printable import printable
 
 if TYPE_CHECKING:
@@ -40,7 +40,9 @@ def convert(
     """
     look = looked_at(source)
     if look is None or not look.directives:
-        raise RequestError("lint.no_directives", path=printable(source.name))
+        raise RequestError(
+            "lint.no_directives", "{path} has no directives of a known scheduler", path=printable(source.name)
+        )
     completed = _with_its_node(look, cluster, origins)
     request = _fitting(completed, cluster)
     options, unsaid = language.write(request, _dialect(cluster))
@@ -53,7 +55,7 @@ def convert(
         if number == start:
             lines += [f"{language.prefix} {option}" for option in options]
         if number in {line for line, _ in lost}:
-            lines.append(f"# {message('lint.untranslated')} {line.strip()}")
+            lines.append(f"# {_('not translated:')} {line.strip()}")
         elif number not in header and line == source.lines[number - 1]:  # otherwise it continues a directive
             lines.append(line)
     if language.reading.shebang_first and not (lines and lines[0].startswith("#!")):
@@ -139,5 +141,10 @@ def target_language(name: str, cluster: "Cluster | None") -> ScriptLanguage:
     """Return the language of a cluster's scripts; raise RequestError for a scheduler that reads no header."""
     language = registry.script_language(cluster.scheduler if cluster else name)
     if language is None:
-        raise RequestError("lint.no_language", name=printable(name), known=", ".join(registry.SCRIPTS))
+        raise RequestError(
+            "lint.no_language",
+            "{name} is neither a cluster whose job scripts have a header nor a scheduler: {known}",
+            name=printable(name),
+            known=", ".join(registry.SCRIPTS),
+        )
     return language

@@ -67,6 +67,13 @@ def put(target: Path, text: str) -> None:
         with target.open("xb") as stream:
             stream.write(text.encode("utf-8", "surrogateescape"))
     except FileExistsError:
-        raise RequestError("lint.exists", path=target) from None
+        raise RequestError(
+            "lint.exists",
+            "{path} already exists; it was not changed",
+            hint="Move or delete it, then run the command again.",
+            path=target,
+        ) from None
     except OSError as error:
-        raise RequestError("lint.not_written", path=target, reason=error.strerror or error) from None
+        raise RequestError(
+            "lint.not_written", "cannot write {path}: {reason}", path=target, reason=error.strerror or error
+        ) from None

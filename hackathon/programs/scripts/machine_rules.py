@@ -6,7 +6,7 @@ from hackathon.programs.scripts.look import ScriptLook
 from hackathon.programs.scripts.machines import machine_with_type
 from hackathon.schedulers.profiles import known_dialect
 from hackathon.schedulers.scripts import ScriptRequest, Setting, Severity
-from hackathon.text.messages import message
+from hackathon.text.messages import Message, _
 from hackathon.text.units import format_walltime
 
 if TYPE_CHECKING:
@@ -71,19 +71,36 @@ def _limits(look: ScriptLook, name: str, queue: "Queue") -> None:
         setting = _setting_of(look, field)
         doubt = f"queues.{name}.{name_of_limit}" in unverified or f"queues.{name}" in unverified
         if key != "jobs.nodes_under":
-            values["unsure"] = message("jobs.unconfirmed") if doubt else ""
-        text = message(key, queue=name, **values)
+            values["unsure"] = _(" (unverified limit)") if doubt else ""
+        text = _(key, queue=name, **values)
         severity: Severity | None = "warning" if doubt else None
         look.add("over-limit", setting.line if setting else 1, text=text, severity=severity)
 
     if request.nodes and queue.nodes and request.nodes > queue.nodes:
-        over("nodes", "jobs.nodes_over", "nodes", nodes=request.nodes, limit=queue.nodes)
+        over(
+            "nodes",
+            Message("jobs.nodes_over", "{nodes} nodes: queue {queue} allows at most {limit}{unsure}"),
+            "nodes",
+            nodes=request.nodes,
+            limit=queue.nodes,
+        )
     if request.nodes and request.nodes < queue.min_nodes:
-        over("nodes", "jobs.nodes_under", "min_nodes", nodes=request.nodes, limit=queue.min_nodes)
+        over(
+            "nodes",
+            Message("jobs.nodes_under", "{nodes} nodes: queue {queue} needs at least {limit}"),
+            "min_nodes",
+            nodes=request.nodes,
+            limit=queue.min_nodes,
+        )
     longest = queue.longest(request.nodes or 1)
     if request.walltime and longest and request.walltime > longest:
-        over("walltime", "jobs.walltime_over", "walltime" if longest == queue.walltime else "larger",
-             walltime=format_walltime(request.walltime), limit=format_walltime(longest))  # fmt: skip
+        over(
+            "walltime",
+            Message("jobs.walltime_over", "walltime {walltime}: queue {queue} allows at most {limit}{unsure}"),
+            "walltime" if longest == queue.walltime else "larger",
+            walltime=format_walltime(request.walltime),
+            limit=format_walltime(longest),
+        )
 
 
 def _group(look: ScriptLook) -> None:

@@ -42,7 +42,7 @@ def _encodable(line: str) -> bool:
 def script_text(raw: bytes, name: str) -> ScriptText:
     """Return a script from its bytes; raise RequestError for a binary file."""
     if b"\0" in raw:
-        raise RequestError("lint.not_text", path=printable(name))
+        raise RequestError("lint.not_text", "{path} is a binary file, not a script", path=printable(name))
     text = raw.decode("utf-8", "surrogateescape")
     mark = text.startswith("\ufeff")
     lines = text.removeprefix("\ufeff").split("\n")
@@ -71,7 +71,9 @@ def read_script(path: Path) -> ScriptText:
                 raw = stream.read(LARGEST + 1)
         except OSError as error:
             reason = error.strerror or os.strerror(error.errno or 0)
-            raise RequestError("lint.unreadable", path=printable(name), reason=reason) from None
+            raise RequestError(
+                "lint.unreadable", "cannot read {path}: {reason}", path=printable(name), reason=reason
+            ) from None
     if len(raw) > LARGEST:
-        raise RequestError("lint.too_long", path=printable(name), limit=LARGEST)
+        raise RequestError("lint.too_long", "{path} is longer than {limit} bytes", path=printable(name), limit=LARGEST)
     return script_text(raw, name)

@@ -19,7 +19,7 @@ from hackathon.programs.training.rules import FileLook
 from hackathon.programs.training.situation import TrainingSituation
 from hackathon.runs.source.program_text import ProgramText, imports, inside, program_files
 from hackathon.text.errors import RequestError
-from hackathon.text.messages import message
+from hackathon.text.messages import _
 
 if TYPE_CHECKING:
     from hackathon.schedulers.scripts import Severity
@@ -72,7 +72,11 @@ def _alone(program: TrainingProgram, folder: Path, entry: str, situation: Traini
         _joined(program, folder, entry, module, text.unknown, situation)
         return
     severity: Severity = "error" if situation.processes is not None else "warning"
-    port = message("training.port_shows", file=entry) if port_knows(folder, entry) else ""
+    port = (
+        _(" `hackathon port {file!q}` shows the changes for this program.", file=entry)
+        if port_knows(folder, entry)
+        else ""
+    )
     module.look.add("no-process-group", 1, severity=severity, files=", ".join(text.files[:5]), port=port)
 
 
@@ -81,7 +85,11 @@ def _joined(
 ) -> None:
     """Report that the own files join no group, or join one only with an option that the command lacks."""
     if joins_nowhere(program):
-        port = message("training.port_shows", file=entry) if port_knows(folder, entry) else ""
+        port = (
+            _(" `hackathon port {file!q}` shows the changes for this program.", file=entry)
+            if port_knows(folder, entry)
+            else ""
+        )
         module.look.add("joins-nothing", 1, unknown=unknown, port=port)
         return
     needed = needed_options(program, [word.partition("=")[0] for word in situation.words])

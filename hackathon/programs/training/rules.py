@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from hackathon.programs.scripts.findings import Edit, LintFinding, LintRule
-from hackathon.text.messages import message
+from hackathon.text.messages import N_, _
 from hackathon.text.printable import printable
 
 if TYPE_CHECKING:
@@ -13,38 +13,223 @@ if TYPE_CHECKING:
 
 RULES: dict[str, LintRule] = {
     # ---- the command
-    "launcher-in-command": LintRule("error", "changed", "training.launcher_in_command"),
-    "file-missing": LintRule("error", "refused", "training.file_missing"),
-    "not-executable": LintRule("error", "refused", "training.not_executable"),
+    "launcher-in-command": LintRule(
+        "error",
+        "changed",
+        N_(
+            "the command starts `{launcher}`. The toolkit starts the ranks itself, so each rank would start "
+            "`{launcher}` again. Remove it and its options; to choose how the ranks start, write `launcher: {key}`."
+        ),
+    ),
+    "file-missing": LintRule("error", "refused", N_("the command names {file}, which does not exist in {folder}")),
+    "not-executable": LintRule(
+        "error",
+        "refused",
+        N_("{file} is not executable. Run `chmod +x` on it, or write `{program} {file}` in the command."),
+    ),
     # ---- the program
-    "unreadable": LintRule("warning", "ignored", "training.unreadable"),
-    "no-process-group": LintRule("error", "changed", "training.no_process_group"),
-    "joins-nothing": LintRule("warning", "changed", "training.joins_nothing"),
-    "joins-with-option": LintRule("warning", "changed", "training.joins_with_option"),
-    "fixed-world": LintRule("error", "changed", "training.fixed_world"),
-    "not-averaged": LintRule("error", "changed", "training.not_averaged"),
-    "around-wrapper": LintRule("error", "changed", "training.around_wrapper"),
-    "same-data": LintRule("error", "changed", "training.same_data"),
-    "same-stream": LintRule("error", "changed", "training.same_stream"),
-    "divided-batch": LintRule("warning", "changed", "training.divided_batch"),
-    "starts-own-ranks": LintRule("error", "changed", "training.starts_own_ranks"),
-    "swallowed-exception": LintRule("warning", "changed", "training.swallowed_exception"),
-    "own-address": LintRule("error", "changed", "training.own_address"),
-    "devices-in-program": LintRule("warning", "changed", "training.devices_in_program"),
-    "one-gpu": LintRule("error", "changed", "training.one_gpu"),
-    "global-rank-as-gpu": LintRule("warning", "changed", "training.global_rank_as_gpu"),
-    "no-sampler": LintRule("warning", "changed", "training.no_sampler"),
-    "no-set-epoch": LintRule("warning", "changed", "training.no_set_epoch"),
-    "save-on-every-rank": LintRule("warning", "changed", "training.save_on_every_rank"),
+    "unreadable": LintRule(
+        "warning", "ignored", N_("the rest of the file was not checked: it cannot be parsed as Python 3 ({reason})")
+    ),
+    "no-process-group": LintRule(
+        "error",
+        "changed",
+        N_(
+            "the program never joins a process group (read: {files}). With several processes, each one trains the "
+            "same model on all data by itself, and the scaling result would be false. Call "
+            "`torch.distributed.init_process_group`, wrap the model in DistributedDataParallel, and divide the "
+            "data with DistributedSampler.{port}"
+        ),
+    ),
+    "joins-nothing": LintRule(
+        "warning",
+        "changed",
+        N_(
+            "not known whether the processes work together: nothing in the program's own files joins a process "
+            "group. Unless `{unknown}` does it, each one trains the same model by itself. `hackathon try` shows "
+            "it.{port}"
+        ),
+    ),
+    "joins-with-option": LintRule(
+        "warning",
+        "changed",
+        N_(
+            "the process group is joined only with an option ({options}) that the command does not have. Without "
+            "it, each process trains by itself. Add it to `command:`; `hackathon try` shows whether the processes "
+            "work together."
+        ),
+    ),
+    "fixed-world": LintRule(
+        "error",
+        "changed",
+        N_(
+            "`world_size=1` makes each rank a group of its own: with several processes, each one trains by itself, "
+            "and the scaling result would be false. Leave `rank` and `world_size` out: the launcher sets them."
+        ),
+    ),
+    "not-averaged": LintRule(
+        "error",
+        "changed",
+        N_(
+            "the ranks join a process group, and nothing in the program exchanges gradients or weights: each one "
+            "trains by itself, and the scaling result would be false. Wrap the model in DistributedDataParallel."
+        ),
+    ),
+    "around-wrapper": LintRule(
+        "error",
+        "changed",
+        N_(
+            "`{name}.module(…)` goes around DistributedDataParallel, which averages gradients only after its own "
+            "forward: each rank trains by itself, and the scaling result would be false. Call `{name}(…)`."
+        ),
+    ),
+    "same-data": LintRule(
+        "error",
+        "changed",
+        N_(
+            "this DataLoader has no sampler and the seed is the same on every rank, so all ranks train with the "
+            "same batches: more processes do the same work again. Divide the data with DistributedSampler."
+        ),
+    ),
+    "same-stream": LintRule(
+        "error",
+        "changed",
+        N_(
+            "`{name}` yields the same samples on every rank: an IterableDataset is not divided by a sampler, and "
+            "more processes do the same work again. Let each rank take its own share, for example every "
+            "`world_size`-th sample from `rank` on."
+        ),
+    ),
+    "divided-batch": LintRule(
+        "warning",
+        "changed",
+        N_(
+            "`{text}`: the program divides the batch by the number of processes itself, so the total stays the "
+            "same. That is strong scaling: put `scaling: {{strong: {{by_program: true}}}}` into project.yaml and "
+            "use --mode strong."
+        ),
+    ),
+    "starts-own-ranks": LintRule(
+        "error",
+        "changed",
+        N_(
+            "`{function}` starts ranks of its own, but the toolkit has already started one process for each rank. "
+            "Call the function directly, and take the rank from RANK, the number of ranks from WORLD_SIZE and the "
+            "GPU from LOCAL_RANK."
+        ),
+    ),
+    "swallowed-exception": LintRule(
+        "warning",
+        "changed",
+        N_(
+            "An exception during training is caught here, and the program goes on. When only one rank fails, all "
+            "other ranks wait for it without end. Let the exception end the program (`raise`), or have all ranks "
+            "skip the same step."
+        ),
+    ),
+    "own-address": LintRule(
+        "error",
+        "changed",
+        N_(
+            "{name} is always set to `{value}`. This replaces the value that the launcher gave to this rank, so "
+            "the ranks cannot find each other, or another job uses the same port."
+        ),
+    ),
+    "devices-in-program": LintRule(
+        "warning",
+        "changed",
+        N_(
+            "CUDA_VISIBLE_DEVICES is always set to `{value}`. Ranks outside this list have no GPU or share one. "
+            "Remove the line, and choose the GPU by LOCAL_RANK."
+        ),
+    ),
+    "one-gpu": LintRule(
+        "error",
+        "changed",
+        N_(
+            "every rank of a node uses GPU 0 (`{text}`), and nothing in the program reads LOCAL_RANK. Choose the "
+            "GPU by LOCAL_RANK."
+        ),
+    ),
+    "global-rank-as-gpu": LintRule(
+        "warning",
+        "changed",
+        N_(
+            "`{text}` is the rank in the whole job, not on its node: from the second node on there is no such GPU. "
+            "Use LOCAL_RANK."
+        ),
+    ),
+    "no-sampler": LintRule(
+        "warning",
+        "changed",
+        N_(
+            "this DataLoader has no sampler, so every rank reads all data: an epoch does not become shorter with "
+            "more processes. Divide the data with DistributedSampler."
+        ),
+    ),
+    "no-set-epoch": LintRule(
+        "warning",
+        "changed",
+        N_(
+            "DistributedSampler shuffles in the same order in every epoch unless `{sampler}.set_epoch({epoch})` is "
+            "called at the beginning of each"
+        ),
+    ),
+    "save-on-every-rank": LintRule(
+        "warning",
+        "changed",
+        N_("every rank writes this file at the same time, which can damage it. Save on rank 0 only."),
+    ),
     # ---- the machine
-    "path-not-visible": LintRule("warning", "changed", "training.path_not_visible"),
-    "download-in-job": LintRule("warning", "changed", "training.download_in_job"),
-    "package-missing": LintRule("warning", "refused", "training.package_missing"),
+    "path-not-visible": LintRule(
+        "warning", "changed", N_("the nodes of {cluster} do not see {path}; they see {visible}")
+    ),
+    "download-in-job": LintRule(
+        "warning",
+        "changed",
+        N_(
+            "`{what}` downloads inside the job unless the data are already there, and the nodes of {cluster} have "
+            "no Internet access. List the data under `data:` and run `hackathon data fetch` on the login node."
+        ),
+    ),
+    "package-missing": LintRule(
+        "warning",
+        "refused",
+        N_(
+            "`{name}` is not installed in {environment}, the Python environment that the job will use. Install it "
+            "there before you submit ({pip}), or choose another environment."
+        ),
+    ),
     # ---- a shell script that the command starts
-    "launcher-in-script": LintRule("error", "changed", "training.launcher_in_script"),
-    "address-in-script": LintRule("error", "changed", "training.address_in_script"),
-    "devices-in-script": LintRule("warning", "changed", "training.devices_in_script"),
-    "folder-in-script": LintRule("warning", "changed", "training.folder_in_script"),
+    "launcher-in-script": LintRule(
+        "error",
+        "changed",
+        N_(
+            "the script starts `{launcher}`, but it already runs once for each rank. Remove `{launcher}` and its "
+            "options; to choose how the ranks start, write `launcher: {key}` in project.yaml."
+        ),
+    ),
+    "address-in-script": LintRule(
+        "error",
+        "changed",
+        N_("{name} is always set to `{value}`. This replaces the value that the launcher gave to this rank."),
+    ),
+    "devices-in-script": LintRule(
+        "warning",
+        "changed",
+        N_(
+            "CUDA_VISIBLE_DEVICES is always set to `{value}`. Ranks outside this list have no GPU or share one. "
+            "Remove the line."
+        ),
+    ),
+    "folder-in-script": LintRule(
+        "warning",
+        "changed",
+        N_(
+            "`cd {folder!q}` leaves the copy of the source that the run was made with: later changes there change "
+            "the run. Use paths relative to the script."
+        ),
+    ),
 }
 """Id → rule; its text is the message `training.<id>` with `_` for `-`."""
 
@@ -76,7 +261,7 @@ class FileLook:
         if line in same or len(same) >= MOST:
             return
         fields = {name: printable(value)[:200] if isinstance(value, str) else value for name, value in values.items()}
-        text = message(RULES[rule].text, **fields)
+        text = _(RULES[rule].text, **fields)
         better = "\n".join(new for edit in edits for new in edit.lines) if edits else None
         kind = RULES[rule]
         self.findings.append(LintFinding(line, rule, severity or kind.severity, text, kind.effect, better, edits))

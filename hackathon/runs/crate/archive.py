@@ -67,7 +67,7 @@ class Crate:
         except (KeyError, ValueError, RecursionError):
             value = None
         if not isinstance(value, dict):
-            raise RequestError("crate.broken_file", path=self.path, file=name)
+            raise RequestError("crate.broken_file", "{file} in {path} is not a JSON object", path=self.path, file=name)
         return value
 
     def request(self) -> "Request":
@@ -86,14 +86,26 @@ class Crate:
         )
         torn = next((name for name in lists if not isinstance(record[name], list)), None)
         if torn is not None:
-            raise RequestError("crate.wrong_field", path=self.path, field=torn)
+            raise RequestError(
+                "crate.wrong_field",
+                "request.json in {path}: `{field}` has an invalid value",
+                path=self.path,
+                field=torn,
+            )
         try:
             request = Request.from_json(record)
         except (TypeError, KeyError) as error:
-            raise RequestError("crate.broken_file", path=self.path, file="request.json") from error
+            raise RequestError(
+                "crate.broken_file", "{file} in {path} is not a JSON object", path=self.path, file="request.json"
+            ) from error
         wrong = wrong_field(request)
         if wrong is not None:
-            raise RequestError("crate.wrong_field", path=self.path, field=wrong)
+            raise RequestError(
+                "crate.wrong_field",
+                "request.json in {path}: `{field}` has an invalid value",
+                path=self.path,
+                field=wrong,
+            )
         return request
 
     @functools.cached_property
@@ -116,24 +128,43 @@ class Crate:
         about = self.about_source
         if about.get("complete") is not True:
             left_out = [str(name) for name in _list(about.get("left_out"))]
-            raise RequestError("crate.no_source", path=self.path, run=self.run, files=lines(left_out))
+            raise RequestError(
+                "crate.no_source",
+                "the RO-Crate of run {run} was published without its program:\n{files}",
+                hint="ask the team for it; `publish.source: true` in hackathon.yaml publishes programs too",
+                path=self.path,
+                run=self.run,
+                files=lines(left_out),
+            )
         record = self.record("source.json")
         executable = {str(name) for name in _list(self.listed.get("executable"))}
         files = {}
         for name in _mapping(record.get("files")):
             inside = f"source/{_safe(str(name), self.path)}"
             if inside not in self.files:
-                raise RequestError("crate.missing", path=self.path, files=lines([inside]))
+                raise RequestError(
+                    "crate.missing", "files are missing in {path}:\n{files}", path=self.path, files=lines([inside])
+                )
             content = self.files[inside]
             files[name] = snapshot.SnapshotFile(content, hashlib.sha256(content).hexdigest(), inside in executable)
         links = {str(name): str(target) for name, target in _mapping(record.get("links")).items()}
         for name, target in links.items():
             _safe(name, self.path)
             if not _stays_inside(name, target) or any(part in links for part in _parents(name)) or name in files:
-                raise RequestError("crate.link", path=self.path, file=printable(f"{name} → {target}"))
+                raise RequestError(
+                    "crate.link",
+                    "{path} contains a link that is not allowed: {file}",
+                    path=self.path,
+                    file=printable(f"{name} → {target}"),
+                )
         crossed = next((name for name in files if any(part in links for part in _parents(name))), None)
         if crossed is not None:
-            raise RequestError("crate.link", path=self.path, file=printable(crossed))
+            raise RequestError(
+                "crate.link",
+                "{path} contains a link that is not allowed: {file}",
+                path=self.path,
+                file=printable(crossed),
+            )
         git = record.get("git")
         return snapshot.Source(self.path.absolute(), files, links, git if isinstance(git, dict) else None)
 
@@ -157,7 +188,12 @@ def read_crate(text: str) -> Crate:
     another program's metadata, missing files.
     """
     if text.startswith(("http://", "https://")):
-        raise RequestError("crate.address", address=text)
+        raise RequestError(
+            "crate.address",
+            "{address} is a URL, not a file",
+            hint="download it first: `curl -LO {address!q}`, then give the file",
+            address=text,
+        )
     path = Path(text)
     source = _Folder(path) if path.is_dir() else _Archive(path)
     with source:
@@ -165,18 +201,33 @@ def read_crate(text: str) -> Crate:
         listed = _json(source, LIST)
         names = listed.get("files")
         if not isinstance(names, dict) or listed.get("schema_version") != SCHEMA_VERSION:
-            raise RequestError("crate.other_version", path=path, found=listed.get("schema_version", "–"))
+            raise RequestError(
+                "crate.other_version",
+                "hackathon.json in {path} has version {found}; this toolkit supports version 1",
+                path=path,
+                found=listed.get("schema_version", "–"),
+            )
         missing = [name for name in names if not source.has(_safe(str(name), path))]
         if missing:
-            raise RequestError("crate.missing", path=path, files=lines(missing))
+            raise RequestError(
+                "crate.missing", "files are missing in {path}:\n{files}", path=path, files=lines(missing)
+            )
         if len(names) > ENTRIES_LIMIT:
-            raise RequestError("crate.too_many", path=path, count=len(names), limit=ENTRIES_LIMIT)
+            raise RequestError(
+                "crate.too_many",
+                "{path} has {count} files, more than {limit}",
+                path=path,
+                count=len(names),
+                limit=ENTRIES_LIMIT,
+            )
         files, total = {}, 0
         for name in names:
             content = files[name] = source.read(name)
             total += len(content)
             if total > TOTAL_LIMIT:
-                raise RequestError("crate.too_big", path=path, limit=format_size(TOTAL_LIMIT))
+                raise RequestError(
+                    "crate.too_big", "{path} contains more than {limit}", path=path, limit=format_size(TOTAL_LIMIT)
+                )
         hashes = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
         changed = tuple(sorted(name for name in names if hashes[name] != names[name]))
         return Crate(path, source.digest(hashes), listed, files, changed)
@@ -215,12 +266,21 @@ class _Folder:
         try:
             return read_inside(GuardedFolder(self.path, any_owner=True, links=False), name)[0]
         except ValueError:
-            raise RequestError("crate.too_big", path=self.path, limit=format_size(SIZE_LIMIT)) from None
+            raise RequestError(
+                "crate.too_big", "{path} contains more than {limit}", path=self.path, limit=format_size(SIZE_LIMIT)
+            ) from None
         except OSError as error:
             link = any((self.path / part).is_symlink() for part in (name, *_parents(name)))
             if link:
-                raise RequestError("crate.link", path=self.path, file=printable(name)) from None
-            raise RequestError("crate.unreadable", path=self.path / name, what=error.strerror or error) from error
+                raise RequestError(
+                    "crate.link",
+                    "{path} contains a link that is not allowed: {file}",
+                    path=self.path,
+                    file=printable(name),
+                ) from None
+            raise RequestError(
+                "crate.unreadable", "{path} cannot be read: {what}", path=self.path / name, what=error.strerror or error
+            ) from error
 
     def digest(self, hashes: Mapping[str, str]) -> str:
         total = hashlib.sha256()
@@ -238,27 +298,52 @@ class _Archive(_Folder):
             descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
             with os.fdopen(descriptor, "rb") as stream:
                 if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                    raise RequestError("crate.no_crate", path=path)
+                    raise RequestError(
+                        "crate.no_crate", "{path} is not an RO-Crate: it has no ro-crate-metadata.json", path=path
+                    )
                 raw = stream.read(ARCHIVE_LIMIT + 1)
         except OSError as error:
-            raise RequestError("crate.unreadable", path=path, what=error.strerror or error) from error
+            raise RequestError(
+                "crate.unreadable", "{path} cannot be read: {what}", path=path, what=error.strerror or error
+            ) from error
         if len(raw) > ARCHIVE_LIMIT:
-            raise RequestError("crate.too_big", path=path, limit=format_size(ARCHIVE_LIMIT))
+            raise RequestError(
+                "crate.too_big", "{path} contains more than {limit}", path=path, limit=format_size(ARCHIVE_LIMIT)
+            )
         self._sha256 = hashlib.sha256(raw).hexdigest()
         try:
             self._zip = zipfile.ZipFile(io.BytesIO(raw))
             entries = self._zip.infolist()
         except (*ARCHIVE_ERRORS, OSError) as error:
-            raise RequestError("crate.no_zip", path=path, what=error) from None
+            raise RequestError(
+                "crate.no_zip",
+                "{path} is not a readable zip file: {what}",
+                hint="check that the download is complete",
+                path=path,
+                what=error,
+            ) from None
         if len(entries) > ENTRIES_LIMIT:
-            raise RequestError("crate.too_many", path=path, count=len(entries), limit=ENTRIES_LIMIT)
+            raise RequestError(
+                "crate.too_many",
+                "{path} has {count} files, more than {limit}",
+                path=path,
+                count=len(entries),
+                limit=ENTRIES_LIMIT,
+            )
         self._entries: dict[str, zipfile.ZipInfo] = {}
         for entry in entries:
             name = _safe(entry.orig_filename.rstrip("/"), path)
             if stat.S_ISLNK(entry.external_attr >> 16):
-                raise RequestError("crate.link", path=path, file=printable(name))
+                raise RequestError(
+                    "crate.link", "{path} contains a link that is not allowed: {file}", path=path, file=printable(name)
+                )
             if name in self._entries:
-                raise RequestError("crate.twice", path=path, file=printable(name))
+                raise RequestError(
+                    "crate.twice",
+                    "{path} contains two files with the same name: {file}",
+                    path=path,
+                    file=printable(name),
+                )
             if not entry.is_dir():
                 self._entries[name] = entry
         tops = {name.split("/", 1)[0] for name in self._entries}
@@ -277,9 +362,17 @@ class _Archive(_Folder):
             with self._zip.open(entry) as stream:
                 content = stream.read(SIZE_LIMIT + 1)
         except (*ARCHIVE_ERRORS, OSError) as error:
-            raise RequestError("crate.no_zip", path=self.path, what=error) from None
+            raise RequestError(
+                "crate.no_zip",
+                "{path} is not a readable zip file: {what}",
+                hint="check that the download is complete",
+                path=self.path,
+                what=error,
+            ) from None
         if len(content) > SIZE_LIMIT:
-            raise RequestError("crate.too_big", path=self.path, limit=format_size(SIZE_LIMIT))
+            raise RequestError(
+                "crate.too_big", "{path} contains more than {limit}", path=self.path, limit=format_size(SIZE_LIMIT)
+            )
         return content
 
     def digest(self, hashes: Mapping[str, str]) -> str:
@@ -289,15 +382,27 @@ class _Archive(_Folder):
 def _check_metadata(crate: _Folder) -> None:
     """Raise RequestError unless this is an RO-Crate written by this toolkit."""
     if not crate.has(METADATA):
-        raise RequestError("crate.no_crate", path=crate.path)
+        raise RequestError(
+            "crate.no_crate", "{path} is not an RO-Crate: it has no ro-crate-metadata.json", path=crate.path
+        )
     graph = _json(crate, METADATA).get("@graph")
     entities = [entity for entity in graph if isinstance(entity, dict)] if isinstance(graph, list) else []
     about = next((entity for entity in entities if entity.get("@id") == METADATA), None)
     if about is None or not any(entity.get("@id") == "./" for entity in entities):
-        raise RequestError("crate.bad_metadata", path=crate.path)
+        raise RequestError(
+            "crate.bad_metadata",
+            "ro-crate-metadata.json in {path} does not describe an RO-Crate: the root entity `./` is missing",
+            path=crate.path,
+        )
     if not crate.has(LIST):
         root = next(entity for entity in entities if entity.get("@id") == "./")
-        raise RequestError("crate.foreign", path=crate.path, profile=_profile(root) or _profile(about) or "–")
+        raise RequestError(
+            "crate.foreign",
+            "{path} is an RO-Crate of another program ({profile}): it has no hackathon.json, so it is not "
+            "known how to run it here",
+            path=crate.path,
+            profile=_profile(root) or _profile(about) or "–",
+        )
 
 
 def _profile(entity: Mapping[str, Any]) -> str:
@@ -317,7 +422,7 @@ def _json(crate: _Folder, name: str) -> dict[str, Any]:
     except (ValueError, RecursionError):
         value = None
     if not isinstance(value, dict):
-        raise RequestError("crate.broken_file", path=crate.path, file=name)
+        raise RequestError("crate.broken_file", "{file} in {path} is not a JSON object", path=crate.path, file=name)
     return value
 
 
@@ -326,9 +431,16 @@ def _safe(name: str, path: Path) -> str:
     parts = name.split("/")
     outside = not {"", ".", ".."}.isdisjoint(parts) or name[1:2] == ":" or len(name) > _LONGEST_NAME
     if outside or any(letter in name for letter in "\\\0\n\r"):
-        raise RequestError("crate.outside", path=path, file=printable(name[:200]))
+        raise RequestError(
+            "crate.outside", "{path} names a file outside of it: {file}", path=path, file=printable(name[:200])
+        )
     if ".git" in map(str.casefold, parts):  # git's settings name programs, which an editor or a prompt starts
-        raise RequestError("crate.repository", path=path, file=printable(name))
+        raise RequestError(
+            "crate.repository",
+            "{path} contains a part of a git repository, whose settings could start programs: {file}",
+            path=path,
+            file=printable(name),
+        )
     return name
 
 

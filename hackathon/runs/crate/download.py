@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hackathon.text.errors import HackathonError, RequestError, UnavailableError
+from hackathon.text.messages import Message
 from hackathon.text.units import format_size
 
 if TYPE_CHECKING:
@@ -44,17 +45,36 @@ def download(url: str, partial: Path, progress: Progress) -> str:
                     partial.unlink()
                     continue
                 if error.code in (401, 403, 404, 410):
-                    raise RequestError("data.refused", url=url, what=f"{error.code} {error.reason}") from None
+                    raise RequestError(
+                        "data.refused",
+                        "{url}: {what}",
+                        hint="check the URL and correct `url`",
+                        url=url,
+                        what=f"{error.code} {error.reason}",
+                    ) from None
                 reason: object = f"{error.code} {error.reason}"
         except (urllib.error.URLError, http.client.HTTPException, TimeoutError, ConnectionError) as error:
             reason = getattr(error, "reason", None) or error
             if isinstance(reason, FileNotFoundError):
-                raise RequestError("data.refused", url=url, what=reason.strerror) from None
+                raise RequestError(
+                    "data.refused",
+                    "{url}: {what}",
+                    hint="check the URL and correct `url`",
+                    url=url,
+                    what=reason.strerror,
+                ) from None
         else:
             reason = "connection cut"
         if attempt == ATTEMPTS or _size(partial) <= before:
             break
-    raise UnavailableError("data.cut", url=url, what=reason, size=format_size(_size(partial)))
+    raise UnavailableError(
+        "data.cut",
+        "{url}: {what}; {size} received so far are kept",
+        hint="run the same command again to resume; behind a proxy, set https_proxy",
+        url=url,
+        what=reason,
+        size=format_size(_size(partial)),
+    )
 
 
 def _transfer(url: str, partial: Path, progress: Progress) -> bool:
@@ -84,7 +104,12 @@ def _transfer(url: str, partial: Path, progress: Progress) -> bool:
         except (TimeoutError, ConnectionError):
             raise
         except OSError as error:
-            raise UnavailableError("data.not_written", folder=partial.parent, what=error.strerror or error) from error
+            raise UnavailableError(
+                "data.not_written",
+                "cannot write to {folder}: {what}",
+                folder=partial.parent,
+                what=error.strerror or error,
+            ) from error
     return total is None or done >= total
 
 
@@ -109,7 +134,14 @@ def need_room(folder: Path, size: int) -> None:
     """Raise UnavailableError when a folder's file system has less room than `size` bytes."""
     free = shutil.disk_usage(folder).free
     if size > free:
-        raise UnavailableError("data.no_room", folder=folder, size=format_size(size), free=format_size(free))
+        raise UnavailableError(
+            "data.no_room",
+            "{folder} has {free} free, but {size} are needed",
+            hint="`hackathon clean` shows what can be deleted",
+            folder=folder,
+            size=format_size(size),
+            free=format_size(free),
+        )
 
 
 def unpack(archive: Path, kind: str, folder: Path) -> None:
@@ -140,12 +172,20 @@ def unpack(archive: Path, kind: str, folder: Path) -> None:
                 pack.extractall(folder)
     except ARCHIVE_ERRORS as error:
         hostile = isinstance(error, getattr(tarfile, "FilterError", ()))
-        key = "data.hostile" if hostile else "data.no_archive"
+        key = (
+            Message(
+                "data.hostile", "{archive} would write outside its folder: {what}", hint="do not trust this archive"
+            )
+            if hostile
+            else Message("data.no_archive", "{archive} is not a {kind} file: {what}", hint="check `unpack`")
+        )
         raise RequestError(key, archive=archive.name, kind=kind, what=error) from None
     except HackathonError:
         raise
     except OSError as error:
-        raise UnavailableError("data.not_written", folder=folder, what=error.strerror or error) from error
+        raise UnavailableError(
+            "data.not_written", "cannot write to {folder}: {what}", folder=folder, what=error.strerror or error
+        ) from error
 
 
 def _safe(tar: "TarFile", archive: str) -> "list[TarInfo]":
@@ -157,7 +197,12 @@ def _safe(tar: "TarFile", archive: str) -> "list[TarInfo]":
         if hasattr(tarfile, "data_filter"):
             tarfile.data_filter(member, "/nowhere")
         elif member.issym() or member.islnk():
-            raise RequestError("data.old_python", what=member.name)
+            raise RequestError(
+                "data.old_python",
+                "{what} is a link: this Python cannot unpack links of tar files safely; it needs 3.11.4 or newer",
+                hint="pack the files themselves in place of links, or use a newer Python",
+                what=member.name,
+            )
         else:
             _inside(member.name, archive, refused=not (member.isreg() or member.isdir()))
             member.mode, member.uid, member.gid, member.uname, member.gname = (
@@ -169,7 +214,13 @@ def _safe(tar: "TarFile", archive: str) -> "list[TarInfo]":
 def _inside(name: str, archive: str, *, refused: bool) -> None:
     parts = name.replace("\\", "/").split("/")
     if name.startswith(("/", "\\")) or ".." in parts or ":" in parts[0] or refused:
-        raise RequestError("data.hostile", archive=archive, what=name)
+        raise RequestError(
+            "data.hostile",
+            "{archive} would write outside its folder: {what}",
+            hint="do not trust this archive",
+            archive=archive,
+            what=name,
+        )
 
 
 def listed(folder: Path) -> Iterator[Path]:

@@ -66,7 +66,9 @@ def build(plan: InstallPlan, say: Callable[[str], None], *, again: bool = False)
                 raise
             shutil.rmtree(aside, ignore_errors=True)
     except OSError as error:
-        raise UnavailableError("environments.not_written", path=path, what=error.strerror or error) from error
+        raise UnavailableError(
+            "environments.not_written", "{path} cannot be written: {what}", path=path, what=error.strerror or error
+        ) from error
     built = read_environment(path)
     assert built is not None
     return BuiltEnvironment(built, True)
@@ -123,7 +125,13 @@ def _only_builder(path: Path) -> Iterator[Path]:
             if attempt or host != os.uname().nodename or any(_alive(number) for number in processes):
                 listed = ", ".join(str(number) for number in processes)
                 raise RequestError(
-                    "environments.busy", path=path, host=host or "?", processes=listed or "?", marker=marker
+                    "environments.busy",
+                    "{path} is being built on {host} (process {processes})",
+                    hint="wait for it; if that process no longer runs, delete {marker}",
+                    path=path,
+                    host=host or "?",
+                    processes=listed or "?",
+                    marker=marker,
                 ) from None
             marker.unlink(missing_ok=True)
         else:
@@ -183,7 +191,15 @@ def _run(command: BuildCommand, environ: dict[str, str], log: Path, marker: Path
                 stderr=subprocess.STDOUT, cwd="/", start_new_session=True,
             )  # fmt: skip
         except OSError as error:
-            raise HackathonError("environments.failed", line=command.line, code=error, log=log, tail="") from error
+            raise HackathonError(
+                "environments.failed",
+                "this command failed with exit code {code}:\n  {line}\n{tail}",
+                hint="see its full output in {log}",
+                line=command.line,
+                code=error,
+                log=log,
+                tail="",
+            ) from error
         try:
             _pass_on_nice(process.pid)
             # another build must not start while the installer of an interrupted one still runs
@@ -199,7 +215,15 @@ def _run(command: BuildCommand, environ: dict[str, str], log: Path, marker: Path
         printed = stream.read().decode("utf-8", "replace")
     if code:
         tail = "\n".join(f"  {_printable(line)}" for line in printed.splitlines()[-SHOWN_LINES:])
-        raise HackathonError("environments.failed", line=command.line, code=code, log=shlex.quote(str(log)), tail=tail)
+        raise HackathonError(
+            "environments.failed",
+            "this command failed with exit code {code}:\n  {line}\n{tail}",
+            hint="see its full output in {log}",
+            line=command.line,
+            code=code,
+            log=shlex.quote(str(log)),
+            tail=tail,
+        )
     return printed
 
 

@@ -101,7 +101,12 @@ def plan(
     """
     interpreter = shutil.which(python) if python else sys.executable
     if not interpreter:
-        raise RequestError("environments.no_python", python=python)
+        raise RequestError(
+            "environments.no_python",
+            "Python {python!r} was not found",
+            hint="--python takes a command or a path",
+            python=python,
+        )
     interpreter = os.path.abspath(interpreter)  # noqa: PTH100 — builds run elsewhere; links make a venv what it is
     version, base = _about(interpreter)
     path = envs / f"{name}-{variant}"
@@ -139,7 +144,12 @@ class _Step:
 
     def __init__(self, step: InstallStep, folder: Path, path: Path, variant: str, lock: str = "") -> None:
         if lock and step.packages:
-            raise RequestError("environments.not_locked", packages=", ".join(step.packages))
+            raise RequestError(
+                "environments.not_locked",
+                "no hashes are recorded for {packages}, which is compiled here",
+                hint="Build without --locked.",
+                packages=", ".join(step.packages),
+            )
         self.words: list[str] = []
         self.wanted: dict[str, Any] = asdict(step)
         if not step.build_isolation:
@@ -153,7 +163,12 @@ class _Step:
             if lock:
                 file = file.with_name(f"{file.stem}-{lock}")
                 if not file.is_file():
-                    raise RequestError("environments.no_lock", file=file)
+                    raise RequestError(
+                        "environments.no_lock",
+                        "{file} does not exist: no hashes are recorded for this Python and machine",
+                        hint="Choose another Python with --python, or build without --locked.",
+                        file=file,
+                    )
                 self.words.append("--require-hashes")
             self.wanted["requirements"] = _text(file)
             self.words += ["-r", str(file)]
@@ -171,19 +186,37 @@ def _must_not_steer(step: InstallStep, folder: Path, variant: str, lock: str, *,
     """Raise RequestError for options among the packages, and for sources of packages in another user's files."""
     for package in (*step.packages, *step.from_source):
         if package.startswith("-"):
-            raise RequestError("environments.option", package=package)
+            raise RequestError(
+                "environments.option",
+                "the recipe lists {package!r} as a package, but it is an option of the installer",
+                hint="put options into the requirements file",
+                package=package,
+            )
     if trusted or folder.resolve().is_relative_to(shipped("recipes").resolve()) or plug_ins.owner(folder) is not None:
         return
     recipe = folder / "recipe.yaml"
     if recipe.is_file() and not _is_own(recipe):
         words = [*step.variables, *(package for package in step.packages if not is_plain(package))]
         if words:
-            raise RequestError("environments.steered_recipe", file=recipe, what=", ".join(words))
+            raise RequestError(
+                "environments.steered_recipe",
+                "{file}: {what} in `install` steers what is built, and the file is not yours",
+                hint="read the file; if you trust it, copy the folder (`cp -r`) and build from the copy",
+                file=recipe,
+                what=", ".join(words),
+            )
     if step.requirements is not None:
         file = _requirements(folder, step.requirements, variant)
         for path in (file, file.with_name(f"{file.stem}-{lock}")) if lock else (file,):
             for number, line in beyond_packages(_text(path)) if path.is_file() and not _is_own(path) else ():
-                raise RequestError("environments.steered", file=path, line=number, what=line)
+                raise RequestError(
+                    "environments.steered",
+                    "{file}, line {line}: {what!r} says where code comes from, and the file is not yours",
+                    hint="read the file; if you trust it, copy the folder (`cp -r`) and build from the copy",
+                    file=path,
+                    line=number,
+                    what=line,
+                )
 
 
 def _is_own(file: Path) -> bool:
@@ -196,14 +229,21 @@ def _requirements(folder: Path, name: str, variant: str) -> Path:
     for path in (special, file):
         if path.is_file():
             return path
-    raise RequestError("environments.no_requirements", file=file)
+    raise RequestError(
+        "environments.no_requirements",
+        "{file} does not exist",
+        hint="list the required packages there, one package==version per line",
+        file=file,
+    )
 
 
 def _text(file: Path) -> str:
     try:
         return file.read_text(encoding="utf-8", errors="surrogateescape")
     except OSError as error:
-        raise RequestError("environments.unreadable", file=file, what=error.strerror) from error
+        raise RequestError(
+            "environments.unreadable", "{file} cannot be read: {what}", file=file, what=error.strerror
+        ) from error
 
 
 def _about(interpreter: str) -> tuple[str, str]:
@@ -214,7 +254,9 @@ def _about(interpreter: str) -> tuple[str, str]:
         )
         version, tag, base = answer.stdout.strip().split(" ", 2)
     except (OSError, subprocess.SubprocessError, ValueError) as error:
-        raise RequestError("environments.bad_python", python=interpreter, what=error) from error
+        raise RequestError(
+            "environments.bad_python", "cannot run Python {python}: {what}", python=interpreter, what=error
+        ) from error
     return f"{version} {tag}", base
 
 
@@ -237,14 +279,28 @@ def _home() -> Path | None:
 def _must_be_visible(path: Path, base: str, cluster: "Cluster") -> None:
     listing = ", ".join(cluster.visible_from_nodes)
     if not visible(path, cluster):
-        raise RequestError("environments.not_visible", path=path, seen=listing, cluster=cluster.name)
+        raise RequestError(
+            "environments.not_visible",
+            "compute nodes of {cluster} cannot see {path}; they see {seen}",
+            hint="work below one of these, or set HACKATHON_ENVS to a folder there",
+            path=path,
+            seen=listing,
+            cluster=cluster.name,
+        )
     home = _home()
     # /usr and /opt are local to each node; a Python below a home that nodes cannot see is not visible
     inside = home is not None and os.path.commonpath([os.path.realpath(base), os.path.realpath(home)]) == str(
         home.resolve()
     )
     if inside and not visible(base, cluster):
-        raise RequestError("environments.python_not_visible", python=base, seen=listing, cluster=cluster.name)
+        raise RequestError(
+            "environments.python_not_visible",
+            "compute nodes of {cluster} cannot see this Python ({python}); they see {seen}",
+            hint="choose another one with --python, for example /usr/bin/python3 or the Python of a module",
+            python=base,
+            seen=listing,
+            cluster=cluster.name,
+        )
 
 
 def _caches(envs: Path, cluster: "Cluster") -> dict[str, str]:

@@ -12,7 +12,7 @@ from hackathon.runs.directory import RunDirectory
 from hackathon.runs.outputs.record import outputs_of
 from hackathon.runs.outputs.walk import SOURCE, OutputFile, Outputs, walk
 from hackathon.text.errors import RequestError
-from hackathon.text.messages import message
+from hackathon.text.messages import _
 from hackathon.text.printable import printable
 
 BLOCK = 1 << 20
@@ -87,7 +87,13 @@ def refuse_existing(copies: Iterable[Copy]) -> None:
     if existing:
         listing = [f"  {printable(str(path))}" for path in existing[:LISTED]]
         more = ["  …"] if len(existing) > LISTED else []
-        raise RequestError("outputs.there", count=len(existing), files="\n".join([*listing, *more]))
+        raise RequestError(
+            "outputs.there",
+            "{count} {count:file exists|files exist} already; nothing was copied:\n{files}",
+            hint="choose another folder with `--to DIR`, or overwrite with `--force`",
+            count=len(existing),
+            files="\n".join([*listing, *more]),
+        )
 
 
 def fetch(run: RunDirectory, copy: Copy) -> int:
@@ -102,13 +108,19 @@ def fetch(run: RunDirectory, copy: Copy) -> int:
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
             if target.is_dir() and not target.is_symlink():
-                raise IsADirectoryError(None, message("outputs.is_folder"))
+                raise IsADirectoryError(None, _("a folder has this name"))
             with partial.open("xb") as written:
                 shutil.copyfileobj(stream, written, BLOCK)
                 size = written.tell()
             partial.replace(target)
         except OSError as error:
-            raise RequestError("outputs.not_written", file=target, what=error.strerror or error) from error
+            raise RequestError(
+                "outputs.not_written",
+                "{file} cannot be written: {what}",
+                hint="choose another folder with `--to DIR`, or free some space",
+                file=target,
+                what=error.strerror or error,
+            ) from error
         finally:
             with suppress(OSError):
                 partial.unlink()

@@ -11,7 +11,7 @@ from hackathon.runs.markers import read_final
 from hackathon.runs.outputs.walk import MOST_FILES, MOST_SECONDS, RECORD, SOURCE, OutputFile, Outputs, walk
 from hackathon.text.files import write_json
 from hackathon.text.json_fields import listed
-from hackathon.text.messages import message
+from hackathon.text.messages import ngettext
 from hackathon.text.numbers import finite, integer
 from hackathon.text.units import format_size
 
@@ -45,7 +45,15 @@ class OutputLine:
             return self.path
         largest = self.largest
         inner, size = largest.path.removeprefix(self.path), format_size(largest.size)
-        return message("outputs.folder", path=self.path or "./", count=len(self.files), largest=inner, size=size)
+        return ngettext(
+            "{path} ({count} file, the largest: {largest} {size})",
+            "{path} ({count} files, the largest: {largest} {size})",
+            len(self.files),
+            path=self.path or "./",
+            count=len(self.files),
+            largest=inner,
+            size=size,
+        )
 
 
 def outputs_of(
@@ -124,7 +132,7 @@ def _lines(folder: str, files: list[OutputFile], most: int) -> list[OutputLine]:
     inside: dict[str, list[OutputFile]] = {}
     direct: list[OutputFile] = []
     for output in files:
-        name, slash, _ = output.path[len(folder) :].partition("/")
+        name, slash, __ = output.path[len(folder) :].partition("/")
         if slash:
             inside.setdefault(f"{folder}{name}/", []).append(output)
         else:

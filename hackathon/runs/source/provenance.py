@@ -16,17 +16,20 @@ from hackathon.runs.source.selection import printable
 from hackathon.text.errors import RequestError
 from hackathon.text.files import read_json
 from hackathon.text.json_fields import mapping_of
-from hackathon.text.messages import message
+from hackathon.text.messages import N_, _
 
 if TYPE_CHECKING:
     from hackathon.jobs.request import Request
 
 _OF_PROJECT = {
-    "changed": "runs.differs_project_changed",
-    "gone": "runs.differs_project_gone",
-    "new": "runs.differs_project_new",
+    "changed": N_("changed in the project since: {files}"),
+    "gone": N_("removed from the project since: {files}"),
+    "new": N_("added to the project since: {files}"),
 }
-_OF_COPY = {"changed": "runs.differs_copy_changed", "gone": "runs.differs_copy_gone"}
+_OF_COPY = {
+    "changed": N_("changed by the job itself in the run's copy: {files}"),
+    "gone": N_("missing from the run's copy: {files}"),
+}
 
 SHOWN_FILES = 5
 # The origin of a value is not a difference. Neither are folders: their files are compared.
@@ -64,12 +67,12 @@ def differences(run: RunDirectory, request: "Request | None" = None) -> list[str
     record = run.record()
     then = record.toolkit_version
     if then and then != hackathon.__version__:
-        lines.append(message("runs.differs_toolkit", then=then, now=hackathon.__version__))
+        lines.append(_("toolkit: then {then}, now {now}", then=then, now=hackathon.__version__))
     lines += _packages(record)
     source = read_json(run.path / "source.json")
     source = source if isinstance(source, dict) else {}
     if not source:
-        lines.append(message("runs.differs_no_source"))
+        lines.append(_("its source was not recorded"))
     if run.client("origin").get("kind") != "crate":  # a program from a crate has no project folder
         lines += _files(source, run, record)
     if source and not record.in_place:
@@ -83,7 +86,7 @@ def _packages(record: RunRecord) -> list[str]:
     """Return the packages that contributed to a run and have another version now, or are missing."""
     lines = []
     for entry, then in mapping_of(record.raw.get("plug_ins")).items():
-        kind, _, name = str(entry).partition(" ")
+        kind, __, name = str(entry).partition(" ")
         try:
             plug_in = plug_ins.find(kind, name)
             now = plug_in.package if plug_in is not None else "–"
@@ -91,7 +94,7 @@ def _packages(record: RunRecord) -> list[str]:
             now = error.message
         if now != then:
             values = {"entry": printable(str(entry)), "then": printable(str(then)), "now": now}
-            lines.append(message("runs.differs_package", **values))
+            lines.append(_("package of {entry}: then {then}, now {now}", **values))
     return lines
 
 
@@ -113,7 +116,7 @@ def _files(source: dict[str, Any], run: RunDirectory, record: RunRecord) -> list
             shared=shared,
         )
     except RequestError as error:
-        return [message("runs.differs_unreadable", folder=record.source, what=error)]
+        return [_("the project's files in {folder} cannot be compared: {what}", folder=record.source, what=error)]
     hashes = {name: entry.sha256 for name, entry in now.files.items()}
     return _compare(dict(source.get("files", {})), hashes, _OF_PROJECT)
 
@@ -140,7 +143,7 @@ def _compare(then: dict[str, str], now: dict[str, str], texts: Mapping[str, str]
         if names:
             listed = ", ".join(printable(name) for name in names[:SHOWN_FILES])
             more = f" +{len(names) - SHOWN_FILES}" if len(names) > SHOWN_FILES else ""
-            lines.append(message(texts[kind], files=listed + more))
+            lines.append(_(texts[kind], files=listed + more))
     return lines
 
 
@@ -150,4 +153,4 @@ def _fields(then: Mapping[str, Any], now: dict[str, Any]) -> list[str]:
 
     now = json.loads(json.dumps(now))
     names = [name for name in now if name not in _NOT_COMPARED and then.get(name) != now[name]]
-    return [message("runs.differs_field", name=name, then=then.get(name), now=now[name]) for name in names]
+    return [_("{name}: then {then}, now {now}", name=name, then=then.get(name), now=now[name]) for name in names]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from hackathon.jobs.data import FOLDER, RECORDS
 from hackathon.runs.source import git
 from hackathon.text.errors import RequestError
-from hackathon.text.messages import message
+from hackathon.text.messages import _
 from hackathon.text.units import format_size
 
 if TYPE_CHECKING:
@@ -59,13 +59,15 @@ def select(
     """
     folder = folder.absolute()
     if not folder.is_dir():
-        raise RequestError("runs.source_missing", folder=folder)
+        raise RequestError("runs.source_missing", "the source folder {folder} does not exist", folder=folder)
     warnings: list[str] = []
     outside = {} if in_place else _outside(folder, exclude, warnings)
     in_git = git.tracked(folder)
     names = git.files(folder) if in_git else None
     if in_git and names is None:
-        warnings.append(message("runs.git_silent", folder=folder))
+        warnings.append(
+            _("git does not respond in {folder}; all files are copied, and the commit is not recorded", folder=folder)
+        )
     passed = frozenset(outside)
     listed = list(_walk(folder, "", LEFT_OUT, passed) if names is None else _from_git(folder, names, passed))
     excluded = {*DERIVED, *_handed_on(folder, listed), *outside}
@@ -94,16 +96,30 @@ def _outside(folder: Path, patterns: Sequence[str], warnings: list[str]) -> dict
     for pattern in patterns:
         plain = os.path.normpath(pattern)
         if not pattern.strip() or plain.startswith(("/", "..")) or plain == "." or "**" in plain:
-            raise RequestError("runs.exclude_wrong", pattern=pattern, limit=LINKS)
+            raise RequestError(
+                "runs.exclude_wrong",
+                "`exclude: {pattern}` cannot be linked into a run",
+                hint="write paths in the project's folder, such as data or weights/*.pt: without .., **, or a link "
+                "on the way, and with at most {limit} matches",
+                pattern=pattern,
+                limit=LINKS,
+            )
         if any(sign in plain for sign in "*?["):
             matches = sorted(str(path.relative_to(folder)) for path in folder.glob(plain))
         else:
             matches = [plain] if (folder / plain).exists() else []
         linked = next((up for name in matches for up in _parents(name) if (folder / up).is_symlink() and up != "."), "")
         if linked or len(matches) > LINKS:
-            raise RequestError("runs.exclude_wrong", pattern=pattern, limit=LINKS)
+            raise RequestError(
+                "runs.exclude_wrong",
+                "`exclude: {pattern}` cannot be linked into a run",
+                hint="write paths in the project's folder, such as data or weights/*.pt: without .., **, or a link "
+                "on the way, and with at most {limit} matches",
+                pattern=pattern,
+                limit=LINKS,
+            )
         if not matches:
-            warnings.append(message("runs.exclude_nothing", pattern=pattern))
+            warnings.append(_("`exclude: {pattern}` in project.yaml matches nothing", pattern=pattern))
         links |= {name: str(folder / name) for name in matches}
     return {name: target for name, target in links.items() if not any(parent in links for parent in _parents(name))}
 
@@ -137,7 +153,7 @@ def _walk(folder: Path, below: str, left_out: frozenset[str], passed: frozenset[
 def _handed_on(folder: Path, names: Iterable[str]) -> Iterator[str]:
     """Yield the folders below a project that `render --to` created: copies of the project, with their jobs' files."""
     for name in names:
-        folder_name, _, last = name.rpartition("/")
+        folder_name, __, last = name.rpartition("/")
         if (
             last == "request.json"
             and folder_name
@@ -184,7 +200,7 @@ def _sort(
         if stat.S_ISREG(facts.st_mode):
             sizes[name] = facts.st_size
         elif not stat.S_ISLNK(facts.st_mode):
-            warnings.append(message("runs.source_special", file=printable(name)))
+            warnings.append(_("{file} is not a regular file or a link; it is not copied", file=printable(name)))
         elif in_place:
             continue
         elif _stays_inside(folder, path):
@@ -192,7 +208,13 @@ def _sort(
         else:
             leading_out.append(f"{name} → {os.readlink(path)}")  # noqa: PTH115
     if leading_out:
-        raise RequestError("runs.source_link", files=lines(leading_out))
+        raise RequestError(
+            "runs.source_link",
+            "links that point outside the project cannot be copied into a run:\n{files}",
+            hint="list them under `exclude:` in project.yaml, which links them into the run, or run in the folder "
+            "itself with --in-place",
+            files=lines(leading_out),
+        )
     return sizes, links
 
 
@@ -226,7 +248,13 @@ def _warn_dangling(
         path = os.path.normpath(os.path.join(os.path.dirname(name), target))  # noqa: PTH118, PTH120
         included = path in sizes or path in links or path in folders
         if not included and not _within(path, outside) and (folder / name).exists():
-            warnings.append(message("runs.source_dangling", file=printable(name), target=printable(target)))
+            warnings.append(
+                _(
+                    "link {file} points to {target}, which is not copied; the job will not find it",
+                    file=printable(name),
+                    target=printable(target),
+                )
+            )
 
 
 def _parents(name: str) -> Iterator[str]:
@@ -262,6 +290,9 @@ def _too_much(folder: Path, sizes: Mapping[str, int]) -> RequestError:
         listed = [f"{format_size(size)}  {name}" for name, size in biggest]
         return RequestError(
             "runs.source_big",
+            "the source in {folder} is {size}; at most {limit} can be copied into a run. The biggest files:\n{files}",
+            hint="write `exclude: [{exclude}]` in project.yaml to link it into the run, or run in the folder itself "
+            "with --in-place",
             folder=folder,
             size=format_size(total),
             limit=format_size(SIZE_LIMIT),
@@ -272,6 +303,11 @@ def _too_much(folder: Path, sizes: Mapping[str, int]) -> RequestError:
     listed = [f"{count}  {name}{'' if name in sizes else '/'}" for name, (count, _) in fullest]
     return RequestError(
         "runs.source_many",
+        "the source in {folder} has {count} files; at most {limit} can be copied into a run. Folders with the "
+        "most files:\n"
+        "{files}",
+        hint="write `exclude: [{exclude}]` in project.yaml to link it into the run, or run in the folder itself "
+        "with --in-place",
         folder=folder,
         count=len(sizes),
         limit=COUNT_LIMIT,
@@ -288,7 +324,7 @@ def _largest(tops: Mapping[str, tuple[int, int]], total: int, count: int) -> lis
             break
         largest.append(name)
         total, count = total - top_size, count - held_count
-    for name, (held_count, _) in sorted(tops.items(), key=lambda item: -item[1][0]):
+    for name, (held_count, __) in sorted(tops.items(), key=lambda item: -item[1][0]):
         if count <= COUNT_LIMIT:
             break
         if name not in largest:
@@ -298,7 +334,13 @@ def _largest(tops: Mapping[str, tuple[int, int]], total: int, count: int) -> lis
 
 
 def unreadable(path: Path, error: OSError) -> RequestError:
-    return RequestError("runs.source_unreadable", file=printable(path), what=error.strerror or error)
+    return RequestError(
+        "runs.source_unreadable",
+        "{file} cannot be read: {what}",
+        hint="make it readable, list it in .gitignore, or move it out of the project",
+        file=printable(path),
+        what=error.strerror or error,
+    )
 
 
 def printable(name: str | Path) -> str:

@@ -13,7 +13,7 @@ from hackathon.access.guarded_path import GuardedPath
 from hackathon.runs.source import git
 from hackathon.runs.source.selection import SIZE_LIMIT, lines, printable, select, unreadable
 from hackathon.text.errors import RequestError
-from hackathon.text.messages import message
+from hackathon.text.messages import _
 
 if TYPE_CHECKING:
     from hackathon.jobs.request import Request
@@ -138,11 +138,19 @@ def recorded(folder: Path, record: Mapping[str, Any]) -> Source:
     """
     for name in (*record.get("files", {}), *record.get("links", {}), *record.get("outside", {})):
         if str(name).startswith("/") or ".." in str(name).split("/"):
-            raise RequestError("runs.source_link", files=lines([str(name)]))
+            raise RequestError(
+                "runs.source_link",
+                "links that point outside the project cannot be copied into a run:\n{files}",
+                hint="list them under `exclude:` in project.yaml, which links them into the run, or run in the "
+                "folder itself with --in-place",
+                files=lines([str(name)]),
+            )
     files = {str(name): read_entry(folder, str(name)) for name in record.get("files", {})}
     links = {str(name): str(target) for name, target in record.get("links", {}).items()}
     changed = [printable(name) for name, sha256 in record.get("files", {}).items() if files[name].sha256 != sha256]
-    warnings = (message("runs.differs_copy_changed", files=", ".join(changed[:10])),) if changed else ()
+    warnings = (
+        (_("changed by the job itself in the run's copy: {files}", files=", ".join(changed[:10])),) if changed else ()
+    )
     about = record.get("git")
     outside = {str(name): str(target) for name, target in record.get("outside", {}).items()}
     return Source(
@@ -219,14 +227,24 @@ def read_entry(folder: Path, name: str, *, keep: bool = True) -> SnapshotFile:
         with _opened(path) as stream:
             mode = os.fstat(stream.fileno()).st_mode
             if not stat.S_ISREG(mode):
-                raise RequestError("runs.source_changing", file=printable(path))
+                raise RequestError(
+                    "runs.source_changing",
+                    "{file} changed while it was being read",
+                    hint="try again when nothing is writing to the project",
+                    file=printable(path),
+                )
             if not keep:
                 return SnapshotFile(b"", hashlib.file_digest(stream, "sha256").hexdigest(), bool(mode & stat.S_IXUSR))
             content = stream.read(SIZE_LIMIT + 1)
     except OSError as error:
         raise unreadable(path, error) from error
     if len(content) > SIZE_LIMIT:
-        raise RequestError("runs.source_changing", file=printable(path))
+        raise RequestError(
+            "runs.source_changing",
+            "{file} changed while it was being read",
+            hint="try again when nothing is writing to the project",
+            file=printable(path),
+        )
     return SnapshotFile(content, hashlib.sha256(content).hexdigest(), bool(mode & stat.S_IXUSR))
 
 

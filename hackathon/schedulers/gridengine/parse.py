@@ -22,7 +22,7 @@ from hackathon.schedulers.gridengine import ids, listing, records
 from hackathon.schedulers.gridengine.dialect import GridEngineDialect
 from hackathon.schedulers.gridengine.refusals import ANSWERED, failed, garbage, plain_words
 from hackathon.schedulers.machine import QueueInfo
-from hackathon.text.messages import message
+from hackathon.text.messages import _
 
 FEW = 8
 """Ended jobs that are queried individually."""
@@ -135,7 +135,10 @@ def status(answers: list[CommandOutput], job_ids: list[str], history: str) -> St
             jobs[job_id] = listing.job_state(mine, why.get(number, ""))
             if jobs[job_id].state == ENDING and number in silent_hosts:
                 # it ends when the host is back or an administrator deletes it; until then it makes no progress
-                reason = message("schedulers.silent_host", host=silent_hosts[number])
+                reason = _(
+                    "host {host} does not answer; an administrator can remove the job with `qdel -f`",
+                    host=silent_hosts[number],
+                )
                 jobs[job_id] = replace(jobs[job_id], state=NODE_FAILED, reason=reason)
         elif not complete:
             jobs[job_id] = JobState(UNKNOWN, "")
@@ -193,7 +196,7 @@ def queues(answer: CommandOutput) -> list[QueueInfo]:
     for line in answer.stdout.split("\n")[:-1]:
         if match := _QUEUE.match(line):
             used, total, off = int(match[2]), int(match[5]), int(match[7])
-            note = message("schedulers.slots_note", used=used, total=total)
+            note = _("{used} of {total} slots in use", used=used, total=total)
             queue_infos.append(QueueInfo(match[1], enabled=off < total, note=note))
     if not queue_infos:
         raise garbage(answer)

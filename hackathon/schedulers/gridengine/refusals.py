@@ -5,6 +5,7 @@ Exit codes 2, 5, 7 and 14 are about options and the script (`samples/qsub_errors
 """
 
 import re
+from typing import Any
 
 from hackathon.schedulers.base import CommandOutput, SchedulerError
 from hackathon.schedulers.failures import FAILURES
@@ -38,23 +39,46 @@ _OTHERS = (
 def failed(answer: CommandOutput, otherwise: str = "failed") -> SchedulerError:
     """Return the error of a command, with its message."""
     output = answer.stderr + answer.stdout
-    values: dict[str, object] = {"command": command(answer), "code": answer.exit_code, "words": plain_words(answer)}
+    values: dict[str, Any] = {"command": command(answer), "code": answer.exit_code, "words": plain_words(answer)}
     for pattern, scheduler in _OTHERS:
         if pattern.search(output):
-            return SchedulerError("schedulers.other_scheduler", transient=False, scheduler=scheduler, **values)
+            return SchedulerError(
+                "schedulers.other_scheduler",
+                "`{command}` belongs to another scheduler here; the cluster needs `scheduler: {scheduler}`: {words}",
+                hint="Set `scheduler: {scheduler}` in the cluster profile.",
+                transient=False,
+                scheduler=scheduler,
+                **values,
+            )
     for pattern, key, transient in _TABLE:
         if pattern.search(output):
             return SchedulerError(FAILURES[key], transient=transient, **values)
     if match := _OPTION.search(output):
         if match[1] == "-g":
-            return SchedulerError("schedulers.no_group_option", transient=False, **values)
-        return SchedulerError("schedulers.bad_options", transient=False, **values)
+            return SchedulerError(
+                "schedulers.no_group_option",
+                "`{command}` has no option `-g` here; the cluster needs `dialect.group: project` or `none`: {words}",
+                hint="Set `dialect.group: project` in the cluster profile if jobs are charged to a project, else "
+                "`dialect.group: none`.",
+                transient=False,
+                **values,
+            )
+        return SchedulerError(
+            "schedulers.bad_options", "The scheduler does not accept the options: {words}", transient=False, **values
+        )
     return SchedulerError(FAILURES[otherwise], transient=False, **values)
 
 
 def garbage(answer: CommandOutput) -> SchedulerError:
     """Return the error for an empty or truncated answer."""
-    return SchedulerError("schedulers.garbage", transient=True, command=command(answer), words=plain_words(answer))
+    return SchedulerError(
+        "schedulers.garbage",
+        "Cannot interpret the output of {command}: {words}",
+        hint="Run the command by hand. A proxy or a wrapper of the site may have answered instead. Try again later.",
+        transient=True,
+        command=command(answer),
+        words=plain_words(answer),
+    )
 
 
 def plain_words(answer: CommandOutput) -> str:

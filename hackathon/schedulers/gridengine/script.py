@@ -19,6 +19,7 @@ from hackathon.schedulers.scripts import (
     clock,
     table,
 )
+from hackathon.text.messages import N_
 from hackathon.text.numbers import digits
 from hackathon.text.units import format_walltime
 
@@ -321,7 +322,10 @@ LANGUAGE = ScriptLanguage(
     variables=r"SGE_(?:O_)?[A-Z_]+|PE_HOSTFILE|NSLOTS|NHOSTS",
     shell_option="-S",
     passes_environment="-V",
-    exit_codes={99: "lint.exit_again", 100: "lint.exit_stuck"},
+    exit_codes={
+        99: N_("Grid Engine runs the job again, without end"),
+        100: N_("Grid Engine keeps the job in the error state (Eqw)"),
+    },
     commands={
         r"qsub\b": "submits-in-job",
         r"mpi(?:run|exec)\b.*(?:hostfile|machinefile|-f)[ =]\"?\$\{?PE_HOSTFILE": "hosts-given",

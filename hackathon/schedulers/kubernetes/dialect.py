@@ -133,17 +133,38 @@ class KubernetesDialect(Dialect):
         """
         volume = self.volume
         if self.gang == "kueue" and header.queue is None:
-            raise RequestError("kubernetes.queue_needed")
+            raise RequestError(
+                "kubernetes.queue_needed",
+                "Kueue needs a queue.",
+                hint="Name a LocalQueue: `--queue NAME`, or `queue:` in project.yaml or the cluster profile.",
+            )
         if header.queue is not None and self.gang not in ("kueue", "volcano"):
-            raise RequestError("kubernetes.queue_unused", queue=header.queue)
+            raise RequestError(
+                "kubernetes.queue_unused",
+                "Queue {queue} has no meaning here: `dialect.gang` is neither kueue nor volcano.",
+                hint="Leave out the queue, or set `dialect.gang` in the cluster profile. A namespace is "
+                "`dialect.namespace`.",
+                queue=header.queue,
+            )
         if volume is not None and (volume.claim is None) == (volume.host_path is None):
-            raise RequestError("kubernetes.one_volume", path=volume.path)
+            raise RequestError(
+                "kubernetes.one_volume",
+                "`dialect.volume` for {path} needs exactly one of `claim` and `host_path`.",
+                path=volume.path,
+            )
         for name, values in (("resources", self.resources), ("node_selector", self.node_selector)):
             pattern = QUANTITY if name == "resources" else VALUE
             for key, value in values.items():
                 for text, form in ((key, QUALIFIED), (value, pattern)):
                     if not re.fullmatch(form, text):
-                        raise RequestError("kubernetes.bad_value", name=f"{name}.{key}", value=text, pattern=form)
+                        raise RequestError(
+                            "kubernetes.bad_value",
+                            "`dialect.{name}` in the cluster profile: {value!r} is not allowed (it must match "
+                            "{pattern})",
+                            name=f"{name}.{key}",
+                            value=text,
+                            pattern=form,
+                        )
         return {
             **super().directives(header),
             "namespace": self.namespace,

@@ -32,11 +32,21 @@ def manifest(dialect: KubernetesDialect, submission: Submission, header: Header)
     Raises RequestError when the profile has no image or volume, or when the run is not on the volume.
     """
     if dialect.image is None or dialect.volume is None:
-        raise RequestError("kubernetes.incomplete", key="volume" if dialect.image else "image")
+        raise RequestError(
+            "kubernetes.incomplete",
+            "The cluster profile has no `dialect.{key}`, so no pod can run the job.",
+            hint="Set `dialect.image` and `dialect.volume: {{claim: NAME, path: /FOLDER}}` in a copy of the profile.",
+            key="volume" if dialect.image else "image",
+        )
     inside = os.path.relpath(os.path.realpath(submission.directory), os.path.realpath(dialect.volume.path))
     if inside.split("/")[0] == "..":
         raise RequestError(
-            "kubernetes.not_on_volume", folder=printable(str(submission.directory)), path=dialect.volume.path
+            "kubernetes.not_on_volume",
+            "{folder} is not on the volume that the pods mount ({path}).",
+            hint="Move the project below {path}. The volume must be mounted there on this machine and in the pods "
+            "alike.",
+            folder=printable(str(submission.directory)),
+            path=dialect.volume.path,
         )
     directory = os.path.join(dialect.volume.path, inside)  # noqa: PTH118
     return _filled(_values(dialect, dialect.image, submission.name, directory, header))
@@ -160,7 +170,12 @@ def _encoded(value: object) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise RequestError("kubernetes.not_utf8", value=printable(text)) from None
+        raise RequestError(
+            "kubernetes.not_utf8",
+            "A name that goes into the manifest is not valid UTF-8: {value}",
+            hint="Rename the folder of the project.",
+            value=printable(text),
+        ) from None
     return _UNPRINTABLE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 

@@ -32,13 +32,32 @@ from hackathon.schedulers.kubernetes.manifest import JOB, job_id
 from hackathon.schedulers.machine import QueueInfo
 from hackathon.schedulers.words import command, garbage, printable, words
 from hackathon.text.json_fields import listed, mapping_of, text_of
+from hackathon.text.messages import Message
 from hackathon.text.numbers import digits, integer
 
 _KUBERNETES_TEXTS = {
-    "unauthorized": "kubernetes.unauthorized",
-    "forbidden": "kubernetes.forbidden",
-    "invalid": "kubernetes.invalid",
-    "no_kind": "kubernetes.no_kind",
+    "unauthorized": Message(
+        "kubernetes.unauthorized",
+        "The Kubernetes API server does not accept your credentials: {words}",
+        hint="Log in to the cluster again as your site says, then check `kubectl get pods`.",
+    ),
+    "forbidden": Message(
+        "kubernetes.forbidden",
+        "The Kubernetes API server does not allow this: {words}",
+        hint="Check `dialect.namespace` and its quota. You need the verbs create, get, list and delete on jobs and "
+        "services, and get and list on pods: `kubectl auth can-i create jobs --namespace NAME`.",
+    ),
+    "invalid": Message(
+        "kubernetes.invalid",
+        "The Kubernetes API server does not accept the manifest: {words}",
+        hint="`hackathon render --files` shows the manifest. Indexed Jobs need Kubernetes 1.24 or newer. If kubectl is "
+        "older than the server and cannot read its schema, set `dialect.validation: false`.",
+    ),
+    "no_kind": Message(
+        "kubernetes.no_kind",
+        "The cluster does not have a kind of object that the job needs: {words}",
+        hint="Check `dialect.gang`: Kueue, Volcano or scheduler-plugins may not be installed there.",
+    ),
 }
 
 NEVER_STARTS = frozenset({
@@ -73,13 +92,19 @@ _KINDS = (
 def failure(answer: CommandOutput, fallback: str = "failed") -> SchedulerError:
     """Return the error of a failed command; `transient` if the same command may succeed later."""
     answer = _without_log(answer)
-    values: dict[str, object] = {"command": command(answer), "code": answer.exit_code, "words": words(answer)}
+    values: dict[str, Any] = {"command": command(answer), "code": answer.exit_code, "words": words(answer)}
     text = answer.stderr or answer.stdout
     for kind, pattern in _KINDS:
         if pattern.search(text):
             return SchedulerError(_KUBERNETES_TEXTS[kind], transient=False, words=values["words"])
     if _REFUSED.search(text) or _AWAY.search(text):
-        return SchedulerError("kubernetes.away", transient=True, words=values["words"])
+        return SchedulerError(
+            "kubernetes.away",
+            "The Kubernetes API server does not answer: {words}",
+            hint="Try again in a few minutes. `kubectl config current-context` shows which cluster is asked.",
+            transient=True,
+            words=values["words"],
+        )
     return SchedulerError(FAILURES[fallback], transient=False, **values)
 
 

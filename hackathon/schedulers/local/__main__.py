@@ -18,6 +18,7 @@ if not __package__:  # run by path and isolated (-I), so that no module in the u
 from hackathon.schedulers.local import directives, slots, state, supervisor
 from hackathon.schedulers.local.share import Part
 from hackathon.text.errors import HackathonError, RequestError, UnavailableError
+from hackathon.text.messages import Message, texts_of
 
 
 def submit(name: str, directory: str, output: str, script: str, *after: str) -> dict[str, Any]:
@@ -47,16 +48,20 @@ def _submit(part: Part | None, name: str, directory: str, output: str, script: s
     except OSError as error:
         ended = {"state": "FAILED", "reason": "no_process", "started": False, "end": time.time()}
         job.write(ended)
-        raise UnavailableError("local.no_process", reason=error.strerror or error) from error
+        raise UnavailableError(
+            "local.no_process",
+            "The process that supervises the job could not be started: {reason}",
+            reason=error.strerror or error,
+        ) from error
     return {"job_id": job.id}
 
 
 def _dependency(condition: str, job_id: str) -> list[Any]:
     number, _ = _here(job_id)
     if condition not in ("ok", "any"):
-        raise RequestError("local.condition", condition=condition)
+        raise RequestError("local.condition", "A dependency is `ok` or `any`, not {condition}.", condition=condition)
     if state.load(number) is None:
-        raise RequestError("local.unknown_job", job_id=job_id)
+        raise RequestError("local.unknown_job", "You have no local job {job_id} on this machine.", job_id=job_id)
     return [condition, number]
 
 
@@ -64,9 +69,16 @@ def _here(job_id: str) -> tuple[int, str]:
     """Return (number, host) of an id; raise RequestError for another machine's job, which only that one can reach."""
     parts = state.split_id(job_id)
     if parts is None:
-        raise RequestError("local.not_an_id", job_id=job_id)
+        raise RequestError("local.not_an_id", "{job_id} is not the id of a local job.", job_id=job_id)
     if parts[1] != state.host():
-        raise RequestError("local.other_host", job_id=job_id, host=parts[1], here=state.host())
+        raise RequestError(
+            "local.other_host",
+            "Job {job_id} belongs to {host}; this is {here}.",
+            hint="Log in to {host} and try again there.",
+            job_id=job_id,
+            host=parts[1],
+            here=state.host(),
+        )
     return parts
 
 
@@ -95,7 +107,7 @@ def cancel(job_id: str) -> dict[str, Any]:
     """Cancel a job; `cancelled` is False when it had ended."""
     job = state.load(_here(job_id)[0])
     if job is None:
-        raise RequestError("local.unknown_job", job_id=job_id)
+        raise RequestError("local.unknown_job", "You have no local job {job_id} on this machine.", job_id=job_id)
     if state.settle(job)["state"] not in state.OPEN:
         return {"cancelled": False}
     (job.path / "cancel").touch()
@@ -135,11 +147,12 @@ def main(words: list[str]) -> int:
         answer, code = function(*words[1:]), 0
     except HackathonError as error:
         values = {name: str(value) for name, value in error.values.items()}
-        answer, code = {"error": error.id, "values": values}, error.exit_code
+        answer, code = {"error": error.id, **texts_of(error.id), "values": values}, error.exit_code
         print(error.message.encode("utf-8", "replace").decode(), file=sys.stderr)
     except OSError as error:
         values = {"path": str(error.filename or ""), "reason": error.strerror or str(error)}
-        answer, code = {"error": "local.unusable", "values": values}, 3
+        failure = Message("local.unusable", "Cannot use {path}: {reason}")
+        answer, code = {"error": failure, **texts_of(failure), "values": values}, 3
     print(json.dumps(answer))
     return code
 

@@ -21,7 +21,7 @@ from hackathon.schedulers.local.dialect import LocalDialect
 from hackathon.schedulers.machine import QueueInfo
 from hackathon.schedulers.reasons import REASONS
 from hackathon.schedulers.words import command, garbage, words
-from hackathon.text.messages import lookup, message
+from hackathon.text.messages import _
 
 STATES = frozenset(
     {"QUEUED", "RUNNING", "ENDING", "SUCCEEDED", "FAILED", "TIMEOUT", "CANCELLED", "NODE_FAILED", "UNKNOWN"}
@@ -97,7 +97,7 @@ class Local(Scheduler):
     def parse_queues(self, answer: CommandOutput) -> list[QueueInfo]:
         """Return one queue, this machine."""
         running, queued = _value(answer, "running", int), _value(answer, "queued", int)
-        note = message("local.queue_note", slots=_value(answer, "slots", int), host=_value(answer, "host", str))
+        note = _("{slots} slots on {host}", slots=_value(answer, "slots", int), host=_value(answer, "host", str))
         return [QueueInfo("local", nodes=1, running=running, queued=queued, note=note)]
 
     def shell(self, options: list[str], rcfile: Path) -> Shell:
@@ -126,11 +126,18 @@ def _value(answer: CommandOutput, key: str, kind: type) -> Any:
     if not isinstance(value, dict):
         if answer.exit_code:
             details = {"command": command(answer), "code": answer.exit_code, "words": words(answer)}
-            raise SchedulerError("schedulers.failed", transient=answer.exit_code == 3, **details)
+            raise SchedulerError(
+                "schedulers.failed",
+                "{command} failed (exit {code}): {words}",
+                hint="Run the command by hand. If it fails too, contact the support of the computing centre.",
+                transient=answer.exit_code == 3,
+                **details,
+            )
         raise garbage(answer)
     identifier, values = value.get("error"), value.get("values")
-    if isinstance(identifier, str) and isinstance(values, dict) and lookup(identifier):
-        raise SchedulerError(identifier, transient=answer.exit_code == 3, **values)
+    text, hint = value.get("text"), value.get("hint")
+    if isinstance(identifier, str) and isinstance(values, dict) and isinstance(text, str):
+        raise SchedulerError(identifier, text, hint=str(hint or ""), transient=answer.exit_code == 3, **values)
     if answer.exit_code or not isinstance(value.get(key), kind):
         raise garbage(answer)
     return value[key]
@@ -148,7 +155,7 @@ def _job(value: Any) -> JobState | None:
     return JobState(
         value["state"],
         value["state"],
-        reason=message(text, **values) if text else str(code or ""),
+        reason=_(text, **values) if text else str(code or ""),
         exit_code=value.get("exit_code"),
         signal=value.get("signal"),
         started=value.get("started"),

@@ -38,13 +38,31 @@ def parse(script: bytes) -> Directives:
             continue
         words = line[len(PREFIX) :].split()
         if not words or not line[len(PREFIX)].isspace():
-            raise RequestError("local.directive", line=number, word=line)
+            raise RequestError(
+                "local.directive",
+                "Line {line} of the job script: {word} is not valid.",
+                hint="Local jobs support `#HK walltime=SECONDS`, `processes=N`, and `threads=N`, each once and "
+                "greater than zero.",
+                line=number,
+                word=line,
+            )
         for word in words:
             name, _, value = word.partition("=")
             good = name in LARGEST and name not in values and value.isascii() and value.isdigit() and len(value) < 12
             if not good or not 0 < int(value) <= LARGEST[name]:
-                raise RequestError("local.directive", line=number, word=word)
+                raise RequestError(
+                    "local.directive",
+                    "Line {line} of the job script: {word} is not valid.",
+                    hint="Local jobs support `#HK walltime=SECONDS`, `processes=N`, and `threads=N`, each once and "
+                    "greater than zero.",
+                    line=number,
+                    word=word,
+                )
             values[name] = int(value)
     if "walltime" not in values:
-        raise RequestError("local.no_walltime")
+        raise RequestError(
+            "local.no_walltime",
+            "The job script has no walltime.",
+            hint="Add `#HK walltime=600` (seconds) to the comments at its top.",
+        )
     return Directives(**values)

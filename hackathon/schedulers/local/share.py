@@ -41,19 +41,27 @@ class Part(NamedTuple):
             name, sign, value = word.removeprefix("--").partition("=")
             name = name.replace("-", "_")
             if not sign or not value or name in values:
-                raise RequestError("local.part", word=word)
+                raise RequestError(
+                    "local.part", "The part of an allocation that a job shall have is not valid: {word}", word=word
+                )
             if name in ("cores_each", "gpus_each") and value.isascii() and value.isdigit() and 0 < int(value) <= MOST:
                 values[name] = int(value)
             elif (name in ("cores", "gpus") and units(value)) or (name == "step_of" and _STEP_OF.match(value)):
                 values[name] = value
             else:
-                raise RequestError("local.part", word=word)
+                raise RequestError(
+                    "local.part", "The part of an allocation that a job shall have is not valid: {word}", word=word
+                )
         part = cls(**values)
         enough = part.step_of or (
             len(units(part.cores)) >= part.cores_each and len(units(part.gpus)) >= part.gpus_each
         )  # fmt: skip
         if not enough:
-            raise RequestError("local.part", word=" ".join(words))
+            raise RequestError(
+                "local.part",
+                "The part of an allocation that a job shall have is not valid: {word}",
+                word=" ".join(words),
+            )
         return part
 
 

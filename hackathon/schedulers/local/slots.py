@@ -41,7 +41,9 @@ def capacity() -> int:
     if not text:
         return len(os.sched_getaffinity(0))
     if not (text.isascii() and text.isdigit() and 0 < int(text) < 10**8):
-        raise RequestError("local.slots", value=text)
+        raise RequestError(
+            "local.slots", "HACKATHON_LOCAL_SLOTS must be an integer greater than zero, not {value}.", value=text
+        )
     return int(text)
 
 
@@ -64,13 +66,20 @@ def prepare(directory: Path) -> None:
     except FileExistsError:
         pass
     except OSError as error:
-        raise UnavailableError("local.unusable", path=directory, reason=error.strerror) from error
+        raise UnavailableError(
+            "local.unusable", "Cannot use {path}: {reason}", path=directory, reason=error.strerror
+        ) from error
     finally:
         os.umask(mask)
     status = directory.lstat()
     shared = stat.S_ISDIR(status.st_mode) and status.st_mode & 0o1777 == 0o1777
     if not shared and not (stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid()):
-        raise UnavailableError("local.slots_directory", path=directory)
+        raise UnavailableError(
+            "local.slots_directory",
+            "{path} is not a directory that users can share (mode 1777).",
+            hint="Ask its owner, or choose another one with HACKATHON_LOCAL_SLOTS_DIR.",
+            path=directory,
+        )
 
 
 class Ticket:

@@ -58,9 +58,16 @@ def root() -> Path:
     try:
         top = private_folder(top) if named else _own_folder(top)
     except NotPrivateError as error:
-        raise UnavailableError("local.not_private", path=top) from error
+        raise UnavailableError(
+            "local.not_private",
+            "{path} is not private to you, so no job is started from it.",
+            hint="It must be your own directory with mode 0700. Choose another one with HACKATHON_LOCAL_DIR.",
+            path=top,
+        ) from error
     except OSError as error:
-        raise UnavailableError("local.unusable", path=top, reason=error.strerror) from error
+        raise UnavailableError(
+            "local.unusable", "Cannot use {path}: {reason}", path=top, reason=error.strerror
+        ) from error
     own = top / host()
     for part in (own, own / "jobs", own / "supervisors"):
         part.mkdir(mode=0o700, exist_ok=True)
@@ -144,7 +151,9 @@ def create(facts: dict[str, Any], script: bytes, directives: Directives) -> tupl
         if lock >= 0:
             os.close(lock)
         if isinstance(error, OSError):
-            raise UnavailableError("local.unusable", path=top, reason=error.strerror) from error
+            raise UnavailableError(
+                "local.unusable", "Cannot use {path}: {reason}", path=top, reason=error.strerror
+            ) from error
         raise
     return Job(path, {**facts, **own}), lock
 
@@ -220,7 +229,9 @@ def _take(job: Job) -> int:
         os.close(lock)
         return -1
     except OSError as error:
-        raise UnavailableError("local.unusable", path=job.path, reason=error.strerror) from error
+        raise UnavailableError(
+            "local.unusable", "Cannot use {path}: {reason}", path=job.path, reason=error.strerror
+        ) from error
     return lock
 
 
@@ -270,4 +281,6 @@ def script_of(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:
         words = error.strerror or errno.errorcode.get(error.errno or 0, "?")
-        raise RequestError("local.no_script", path=path, reason=words) from error
+        raise RequestError(
+            "local.no_script", "The job script {path} cannot be read: {reason}", path=path, reason=words
+        ) from error

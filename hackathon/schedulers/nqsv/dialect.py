@@ -47,9 +47,18 @@ class NqsvDialect(Dialect):
         Raises RequestError without `topology`, and for a reservation: its option is not documented.
         """
         if self.topology is None:
-            raise RequestError("schedulers.nqsv_topology")
+            raise RequestError(
+                "schedulers.nqsv_topology",
+                "The cluster profile does not say which MPI `-T` asks for. Without `-T`, NQSV runs the script "
+                "on every node.",
+                hint="Set `dialect.topology` in the cluster profile to openmpi, intmpi or necmpi.",
+            )
         if header.reservation:
-            raise RequestError("schedulers.nqsv_reservation")
+            raise RequestError(
+                "schedulers.nqsv_reservation",
+                "Reservations are not supported on NQSV.",
+                hint="If your site has an option for it, add it under `directives:` in the cluster profile.",
+            )
         version = f"{self.mpi_variable}={self.mpi_version}" if self.mpi_variable and self.mpi_version else None
         return {
             **super().directives(header),

@@ -103,7 +103,13 @@ def failed(answer: CommandOutput, otherwise: str = "failed") -> SchedulerError:
     output = answer.stderr + answer.stdout
     if _OF_PBS.search(output):
         values = {"command": command(answer), "scheduler": "pbs", "words": words(answer)}
-        return SchedulerError("schedulers.other_scheduler", transient=False, **values)
+        return SchedulerError(
+            "schedulers.other_scheduler",
+            "`{command}` belongs to another scheduler here; the cluster needs `scheduler: {scheduler}`: {words}",
+            hint="Set `scheduler: {scheduler}` in the cluster profile.",
+            transient=False,
+            **values,
+        )
     key = next((key for word, key in REFUSALS.items() if word in output), otherwise)
     # the reason is not documented: the server may be unavailable for a moment
     return SchedulerError(

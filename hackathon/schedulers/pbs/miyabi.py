@@ -159,7 +159,15 @@ class Miyabi(Pbs):
             if not complete or is_cut or ("-H" in answer.argv and len(rows) >= MOST_ENDED):
                 doubt = words(answer)
         if doubt and not ids:
-            raise SchedulerError("schedulers.garbage", transient=True, command="qstat", words=doubt)
+            raise SchedulerError(
+                "schedulers.garbage",
+                "Cannot interpret the output of {command}: {words}",
+                hint="Run the command by hand. A proxy or a wrapper of the site may have answered instead. Try "
+                "again later.",
+                transient=True,
+                command="qstat",
+                words=doubt,
+            )
         return sorted(ids, key=ids.__getitem__)
 
     def queues_argv(self) -> list[str]:

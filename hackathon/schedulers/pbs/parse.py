@@ -211,11 +211,23 @@ def failed(
     right = other_qstat(answer) if named == "qstat" else ""
     if right:
         return SchedulerError(
-            "schedulers.other_qstat", transient=False, command=named, words=words(answer), history=right
+            "schedulers.other_qstat",
+            "`{command}` does not accept this option here; the cluster needs `dialect.history: {history}`: {words}",
+            hint="Set `dialect.history: {history}` in the cluster profile.",
+            transient=False,
+            command=named,
+            words=words(answer),
+            history=right,
         )
     if _OF_NQSV.search(answer.stderr) or _OF_NQSV.search(answer.stdout):
         values = {"command": named, "scheduler": "nqsv", "words": words(answer)}
-        return SchedulerError("schedulers.other_scheduler", transient=False, **values)
+        return SchedulerError(
+            "schedulers.other_scheduler",
+            "`{command}` belongs to another scheduler here; the cluster needs `scheduler: {scheduler}`: {words}",
+            hint="Set `scheduler: {scheduler}` in the cluster profile.",
+            transient=False,
+            **values,
+        )
     key, transient = REFUSALS.get(answer.exit_code, (otherwise, False))
     if named in ("qstat", "qselect") and answer.exit_code not in _QUESTIONS:
         key, transient = otherwise, False

@@ -144,7 +144,15 @@ def found_ids(answers: list[CommandOutput], name: str, expected: str) -> list[st
             doubt = words(answer)
     job_ids = sure or cut
     if (doubt and not job_ids) or (expected == table.SITE and not sure and len(cut) > 1):
-        raise SchedulerError("schedulers.garbage", transient=True, command="pjstat", words=doubt or " ".join(cut))
+        raise SchedulerError(
+            "schedulers.garbage",
+            "Cannot interpret the output of {command}: {words}",
+            hint="Run the command by hand. A proxy or a wrapper of the site may have answered instead. Try again "
+            "later.",
+            transient=True,
+            command="pjstat",
+            words=doubt or " ".join(cut),
+        )
     return sorted(job_ids, key=int)
 
 
@@ -165,7 +173,13 @@ def queues(answer: CommandOutput, expected: str) -> list[QueueInfo]:
             infos += [QueueInfo(name, note=note) for name in match["names"].split("/")]
     if infos:
         return infos
-    raise SchedulerError("schedulers.queues_not_read", transient=False, command="pjstat --rsc")
+    raise SchedulerError(
+        "schedulers.queues_not_read",
+        "The output of `{command}` cannot be read: no record of it was available.",
+        hint="Run `{command}` by hand; `hackathon clusters NAME` shows what the profile knows.",
+        transient=False,
+        command="pjstat --rsc",
+    )
 
 
 def job_state(row: dict[str, str]) -> JobState:
@@ -244,7 +258,13 @@ def failed(answer: CommandOutput, expected: str, otherwise: str = "failed") -> S
     table_kind = table.kind(answer)
     if expected and table_kind and table_kind != expected:
         return SchedulerError(
-            "schedulers.other_table", transient=False, command=command(answer), words=words(answer), table=table_kind
+            "schedulers.other_table",
+            "`{command}` prints another table here; the cluster needs `dialect.table: {table}`: {words}",
+            hint="Set `dialect.table: {table}` in the cluster profile.",
+            transient=False,
+            command=command(answer),
+            words=words(answer),
+            table=table_kind,
         )
     output = answer.stderr + answer.stdout
     number = match[1] if (match := _NUMBERED.search(output)) else ""

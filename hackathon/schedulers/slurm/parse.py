@@ -31,6 +31,7 @@ from hackathon.schedulers.slurm import bill
 from hackathon.schedulers.slurm.ids import ID, same
 from hackathon.schedulers.slurm.words import DOWN, HELD_REASONS, REFUSALS, STATES, never_runs
 from hackathon.schedulers.words import command, garbage, moment, printable, words
+from hackathon.text.messages import Message
 from hackathon.text.numbers import digits
 
 FIELD, RECORD = "\x1f", "\x1e"
@@ -266,7 +267,15 @@ def _refused(answer: CommandOutput) -> SchedulerError:
 def failed(answer: CommandOutput, otherwise: str = "failed") -> SchedulerError:
     """Return the error of a command, by its message."""
     if DOWN.search(answer.stderr):
-        return _error("schedulers.server_down", answer, transient=True)
+        return _error(
+            Message(
+                "schedulers.server_down",
+                "The server of the scheduler does not answer: {words}",
+                hint="Try again in a few minutes.",
+            ),
+            answer,
+            transient=True,
+        )
     return _error(FAILURES[otherwise], answer, transient=False)
 
 

@@ -31,10 +31,14 @@ class ProcessGroup(SingleProcess):
     def request(self) -> "Request":
         """Its request. Raises RequestError for --in-place and for one process, and the errors of `resolve`."""
         if self.sources.options.in_place:
-            raise RequestError("speedup.in_place")
+            raise RequestError(
+                "speedup.in_place", "--in-place does not work here: each start needs its own copy of the program"
+            )
         request = self.resolved(self.alone)
         if request.processes < 2:
-            raise RequestError("compress.one_process")
+            raise RequestError(
+                "compress.one_process", "a single process sends no gradients", hint="Use at least two: --processes 2"
+            )
         return request
 
     @cached_property
@@ -61,14 +65,28 @@ def hooks_of(program: ProcessGroup, names: Sequence[str]) -> tuple[Option, list[
         if NONE in choices:
             break
     else:
-        raise RequestError("compress.no_hooks", names=", ".join(NAMES))
+        raise RequestError(
+            "compress.no_hooks",
+            "the program declares no parameter that says how gradients travel ({names}, with the choice none)",
+            hint="The recipes torch-ddp and torch-ddp-tuned have one. For your own program take compression.py out "
+            "of the folder that `hackathon init --recipe torch-ddp --copy NEW_FOLDER` makes.",
+            names=", ".join(NAMES),
+        )
     unknown = [hook for hook in names if hook not in choices or hook == NONE]
     if unknown:
         offered = ", ".join(choice for choice in choices if choice != NONE)
-        raise RequestError("compress.unknown_hook", hook=unknown[0], hooks=offered)
+        raise RequestError(
+            "compress.unknown_hook", "the program has no hook {hook}; it has {hooks}", hook=unknown[0], hooks=offered
+        )
     hooks = list(dict.fromkeys(names)) or [choice for choice in choices if choice != NONE]
     if not hooks:
-        raise RequestError("compress.no_hooks", names=", ".join(NAMES))
+        raise RequestError(
+            "compress.no_hooks",
+            "the program declares no parameter that says how gradients travel ({names}, with the choice none)",
+            hint="The recipes torch-ddp and torch-ddp-tuned have one. For your own program take compression.py out "
+            "of the folder that `hackathon init --recipe torch-ddp --copy NEW_FOLDER` makes.",
+            names=", ".join(NAMES),
+        )
 
     def option(value: str) -> Option:
         return Option(value, "compression", "rounding", {name: value})
@@ -89,7 +107,11 @@ def hook_measurement(
     Every round has another seed and another order. Raises RequestError without a seed among the parameters.
     """
     if program.seed is None:
-        raise RequestError("compress.no_seed")
+        raise RequestError(
+            "compress.no_seed",
+            "the program declares no seed as a whole number, so trainings cannot be compared seed by seed",
+            hint="Declare it under `parameters:` in project.yaml and use it in `command`.",
+        )
     arms = [plain, *hooks]
     commands = [[program.command(arm.settings, number) for number in range(seeds)] for arm in arms]
     slots = order_of(len(arms), seeds, "".join(arm.name for arm in arms))

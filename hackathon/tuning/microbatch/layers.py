@@ -158,7 +158,12 @@ def by_milp(choices: Sequence[Sequence[LayerSplit]], limit: int) -> tuple[LayerS
         import numpy as np  # type: ignore[import-not-found, unused-ignore]
         from scipy.optimize import Bounds, LinearConstraint, milp  # type: ignore[import-untyped, import-not-found, unused-ignore]
     except ImportError:
-        raise RequestError("microbatch.no_scipy", states=MOST_STATES) from None
+        raise RequestError(
+            "microbatch.no_scipy",
+            "more than {states} choices have to be weighed, which needs SciPy: the best split is not known",
+            hint="Install it: pip install scipy",
+            states=MOST_STATES,
+        ) from None
     least = sum(options[0].workspace for options in choices)
     if least > limit:
         return None
@@ -177,7 +182,9 @@ def by_milp(choices: Sequence[Sequence[LayerSplit]], limit: int) -> tuple[LayerS
                                                                             room / max(1.0, limit))],
         )  # fmt: skip
         if solution.x is None:
-            raise RequestError("microbatch.not_solved", reason=solution.message)
+            raise RequestError(
+                "microbatch.not_solved", "the solver found no best split: {reason}", reason=solution.message
+            )
         taken = [split for (_, split), value in zip(flat, solution.x, strict=True) if value > 0.5]
         if sum(split.workspace for split in taken) <= limit:
             return tuple(taken)

@@ -236,13 +236,17 @@ def place_wrapper(folder: Path) -> list[Path]:
     for name in WRAPPER:
         path, content = folder / name, shipped("recipes", "shared", name).read_text("utf-8")
         if path.is_symlink() or foreign(folder, own()) is not None:
-            raise RequestError("speedup.not_own", path=path)
+            raise RequestError(
+                "speedup.not_own",
+                "{path} belongs to somebody else, is a link, or can be replaced by others: it is not written",
+                path=path,
+            )
         if not path.exists():
             missing.append((path, content))
             continue
         with open_regular(path) as stream:
             if stream.read(1 << 20).decode("utf-8", "replace") != content:
-                raise RequestError("microbatch.other_file", path=path)
+                raise RequestError("microbatch.other_file", "{path} is another file: nothing was written", path=path)
     for path, content in missing:
         write_whole(path, content, 0o644)
     return [folder / name for name in WRAPPER]

@@ -15,6 +15,7 @@ from hackathon.jobs import machine
 from hackathon.schedulers import registry
 from hackathon.schedulers.local.share import listed, units
 from hackathon.text.errors import RequestError
+from hackathon.text.messages import Message
 
 if TYPE_CHECKING:
     from hackathon.jobs.resolve import Sources
@@ -49,7 +50,19 @@ class Allocation:
     def share(self, concurrent: int) -> tuple[int, int]:
         """Return the cores and GPUs of each of so many concurrent trials. Raises RequestError for too many."""
         if concurrent > self.most:
-            kind = "tune.too_many_gpus" if self.gpus else "tune.too_many_cores"
+            kind = (
+                Message(
+                    "tune.too_many_gpus",
+                    "{concurrent} trials at once need more GPUs than the {most} of this allocation",
+                    hint="Use --concurrent {most}.",
+                )
+                if self.gpus
+                else Message(
+                    "tune.too_many_cores",
+                    "{concurrent} trials at once need more cores than the {most} of this allocation",
+                    hint="Use --concurrent {most}.",
+                )
+            )
             raise RequestError(kind, concurrent=concurrent, most=self.most)
         of_node = -(-concurrent // self.nodes)
         return max(1, len(self.cores) // of_node), len(self.gpus) // of_node
@@ -63,7 +76,12 @@ def find_allocation(environment: Mapping[str, str]) -> Allocation:
     try:
         allocation = registry.allocation(environment)
     except ValueError as error:
-        raise RequestError("tune.odd_allocation", job=error) from None
+        raise RequestError(
+            "tune.odd_allocation",
+            "the environment does not say what Slurm job {job} has",
+            hint="Start the command inside the job, with salloc or in a script for sbatch.",
+            job=error,
+        ) from None
     if allocation is not None:
         gpus = tuple(map(str, range(allocation.gpus)))
         return Allocation(tuple(range(allocation.cores)), gpus, allocation.nodes, allocation.job)
@@ -100,7 +118,12 @@ def inside(sources: "Sources", allocation: Allocation, concurrent: int) -> "Sour
     narrowed = replace(sources, cluster=profile)
     request = resolve(narrowed)
     if request.nodes != 1:
-        raise RequestError("tune.inside_one_node", nodes=request.nodes)
+        raise RequestError(
+            "tune.inside_one_node",
+            "a trial inside an allocation runs on one node, not on {nodes}",
+            hint="Ask for fewer processes, or leave out --inside-allocation: then each trial is a job of its own.",
+            nodes=request.nodes,
+        )
     if not gpus and request.processes > 1:
         profile = replace(profile, processes_per_node=min(request.processes, cores))
     return replace(narrowed, cluster=profile)

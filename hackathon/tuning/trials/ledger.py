@@ -96,11 +96,18 @@ def _still(study: Study, point: Point, cluster: "Cluster | None") -> Spent:
 def plan_of(study: Study) -> TuningPlan:
     """Return the options of a tuning study. Raises RequestError for another kind of study or a broken one."""
     if not study.tuned:
-        raise RequestError("tune.other_study", study=study.id)
+        raise RequestError(
+            "tune.other_study",
+            "{study} is not a tuning study",
+            hint="Continue a scaling study with: hackathon scale --resume",
+            study=study.id,
+        )
     try:
         return TuningPlan.from_json(mapping_of(study.record().get("options")).get("tune"))
     except (ValueError, TypeError):
-        raise RequestError("runs.study_broken", path=study.path) from None
+        raise RequestError(
+            "runs.study_broken", "{path} is not a study: study.json is missing or damaged", path=study.path
+        ) from None
 
 
 def most_of(request: "Request", cluster: "Cluster | None") -> Spent:

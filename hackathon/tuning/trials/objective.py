@@ -94,12 +94,22 @@ def read_objective(
         except ValueError:
             goal = math.nan
         if not colon or not _METRIC.match(metric) or not math.isfinite(goal):
-            raise RequestError("tune.bad_time_to", text=text)
+            raise RequestError(
+                "tune.bad_time_to",
+                "cannot read the objective {text}",
+                hint="Write time-to:METRIC:VALUE, such as time-to:accuracy:0.95",
+                text=text,
+            )
         unit = metric_unit(metrics or {}, metric)
         return Objective(TIME_TO, metric, direction(metric, check, maximise, unit), goal=goal)
     metric, at, duration = text.partition("@")
     if not _METRIC.match(metric):
-        raise RequestError("tune.bad_objective", text=text)
+        raise RequestError(
+            "tune.bad_objective",
+            "cannot read the objective {text}",
+            hint="Examples: accuracy@10min, loss, time-to:accuracy:0.95",
+            text=text,
+        )
     more = direction(metric, check, maximise, metric_unit(metrics or {}, metric))
     if not at:
         return Objective(END, metric, more)
@@ -126,9 +136,19 @@ def _duration(text: str, argument: str) -> float:
     try:
         seconds = float(match["n"]) * _SECONDS[match["unit"]] if match else float(parse_walltime(text))
     except ValueError:
-        raise RequestError("tune.bad_duration", text=argument) from None
+        raise RequestError(
+            "tune.bad_duration",
+            "{text} has no duration from 1 s to 400 days",
+            hint="Examples: accuracy@90s, accuracy@10min, accuracy@01:30:00",
+            text=argument,
+        ) from None
     if not 1.0 <= seconds <= 400 * 86400:
-        raise RequestError("tune.bad_duration", text=argument)
+        raise RequestError(
+            "tune.bad_duration",
+            "{text} has no duration from 1 s to 400 days",
+            hint="Examples: accuracy@90s, accuracy@10min, accuracy@01:30:00",
+            text=argument,
+        )
     return seconds
 
 

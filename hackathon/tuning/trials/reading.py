@@ -16,7 +16,7 @@ from hackathon.runs.job_times import use_by
 from hackathon.runs.lives import gpus_of
 from hackathon.runs.states import CREATED, HELD, OPEN, QUEUED, SUCCEEDED, UNCERTAIN, RunStatus
 from hackathon.text.json_fields import text_of
-from hackathon.text.messages import message
+from hackathon.text.messages import _
 from hackathon.text.numbers import finite
 from hackathon.tuning.trials.curves import Curve, value_at
 from hackathon.tuning.trials.objective import AFTER, END, TIME_TO, Objective
@@ -88,9 +88,9 @@ def progress(
     if value is not None or (objective.kind == TIME_TO and status.state == SUCCEEDED):
         return replace(base, state=FINISHED, value=value)
     silent = why or status.state == SUCCEEDED
-    reason = message("tune.no_value", metric=objective.metric) if silent else status.explanation or status.state
+    reason = _("no value of {metric}", metric=objective.metric) if silent else status.explanation or status.state
     if gone and not why:
-        reason = message("tune.allocation_gone")
+        reason = _("its allocation has ended")
     return replace(base, state=FAILED, reason=reason)
 
 

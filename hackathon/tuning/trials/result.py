@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hackathon.jobs.settings import settings_text, value_text
-from hackathon.text.messages import message
+from hackathon.text.messages import N_, NP_, _
 from hackathon.text.units import format_walltime
 from hackathon.tuning.trials.algorithms import FIRST_LOOK, AlgorithmComparison, comparison
 from hackathon.tuning.trials.ledger import Trial
@@ -15,11 +15,11 @@ from hackathon.tuning.trials.plan import TuningPlan
 from hackathon.tuning.trials.reading import FAILED, FINISHED, RUNNING, STOPPED, WAITING
 
 _STATE_TEXTS = {
-    "waiting": "tune.state_waiting",
-    "running": "tune.state_running",
-    "finished": "tune.state_finished",
-    "stopped": "tune.state_stopped",
-    "failed": "tune.state_failed",
+    "waiting": NP_("tune", "waiting"),
+    "running": N_("running"),
+    "finished": N_("finished"),
+    "stopped": N_("stopped"),
+    "failed": N_("failed"),
 }
 
 SCHEMA_VERSION = 1
@@ -132,17 +132,28 @@ def comparison_line(plan: TuningPlan, trials: Sequence[Trial]) -> str:
         return ""
     named = {standing.name: value_text(standing.name) for standing in standings.algorithms}
     if standings.decided and standings.best is not None:
-        return message(
-            "tune.algorithm_best", name=plan.compare, value=named[standings.best.name],
-            percent=_surely(standings.best.probability), trials=standings.best.trials,
-        )  # fmt: skip
+        return _(
+            "{name}: {value} is the best with probability {percent} % ({trials} trials)",
+            name=plan.compare,
+            value=named[standings.best.name],
+            percent=_surely(standings.best.probability),
+            trials=standings.best.trials,
+        )
     if standings.best is None:
-        return message("tune.algorithms_too_few", name=plan.compare, least=FIRST_LOOK)
+        return _(
+            "{name}: not decided; each choice needs at least {least} trials with a result",
+            name=plan.compare,
+            least=FIRST_LOOK,
+        )
     parts = [
-        message("tune.algorithm_chance", value=named[standing.name], percent=_surely(standing.probability))
+        _("{value} {percent} %", value=named[standing.name], percent=_surely(standing.probability))
         for standing in sorted(standings.algorithms, key=lambda standing: -(standing.probability or 0.0))
     ]
-    return message("tune.algorithms_open", name=plan.compare, chances=message("tune.comma").join(parts))
+    return _(
+        "{name}: not decided, the differences are within the noise; probability of being the best: {chances}",
+        name=plan.compare,
+        chances=_(", ").join(parts),
+    )
 
 
 def _surely(share: float | None) -> str:
@@ -168,13 +179,13 @@ def table(plan: TuningPlan, trials: Sequence[Trial]) -> tuple[list[str], list[li
         return _ORDER.index(trial.progress.state), math.inf if value is None else sign * value, trial.number
 
     names = [dimension.name for dimension in plan.space]
-    columns = [message("tune.column_trial"), *names]
+    columns = [_("trial"), *names]
     columns += [
-        message("tune.column_state"),
-        message("tune.column_result"),
-        message("tune.column_time"),
-        message("tune.column_tokens"),
-        message("tune.column_run"),
+        _("state"),
+        _("result"),
+        _("time"),
+        _("tokens"),
+        _("run"),
     ]
     rows = []
     for trial in sorted(trials, key=order):
@@ -191,21 +202,25 @@ def state_text(trial: Trial) -> str:
     """Return a trial's state as text, with the reason if it was stopped or failed."""
     done = trial.progress
     if done.state == STOPPED and done.probability is not None:
-        return message("tune.state_stopped_at", percent=percent(done.probability))
-    text = message(_STATE_TEXTS[done.state])
+        return _("stopped (chance {percent} %)", percent=percent(done.probability))
+    text = _(_STATE_TEXTS[done.state])
     return f"{text}: {done.reason}" if done.state == FAILED and done.reason else text
 
 
 def summary(plan: TuningPlan, trials: Sequence[Trial]) -> str:
     """Return the final line of a tuning."""
-    parts = [message("tune.summary_trials", count=len(trials))]
+    parts = [_("{count} trials", count=len(trials))]
     share, chance = share_of_all(trials, plan), another_better(trials)
     if share is not None:
-        word = "tune.summary_tokens" if any(trial.progress.used.tokens for trial in trials) else "tune.summary_time"
-        parts.append(message(word, percent=percent(share)))
-    text = message("tune.comma").join(parts)
+        word = (
+            N_("{percent} % of the tokens of training all")
+            if any(trial.progress.used.tokens for trial in trials)
+            else N_("{percent} % of the time of training all")
+        )
+        parts.append(_(word, percent=percent(share)))
+    text = _(", ").join(parts)
     if chance is not None:
-        text += message("tune.summary_another", percent=percent(chance))
+        text += _("; P(another is better) {percent} %", percent=percent(chance))
     return text
 
 
@@ -213,11 +228,14 @@ def best_line(plan: TuningPlan, trials: Sequence[Trial]) -> str:
     """Return the best trial in one line, or that there is none."""
     leader = best(trials, plan)
     if leader is None:
-        return message("tune.none_finished")
-    return message(
-        "tune.best", number=leader.number, settings=settings_text(leader.settings), objective=plan.objective.text,
+        return _("no trial has a result")
+    return _(
+        "best: trial {number} with {settings}: {objective} = {value}",
+        number=leader.number,
+        settings=settings_text(leader.settings),
+        objective=plan.objective.text,
         value=shown_value(plan.objective, leader.progress.value),
-    )  # fmt: skip
+    )
 
 
 def percent(share: float) -> str:

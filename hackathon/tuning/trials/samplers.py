@@ -102,7 +102,13 @@ def require_optuna() -> Any:
     try:
         import optuna
     except ImportError:
-        raise RequestError("tune.no_optuna") from None
+        raise RequestError(
+            "tune.no_optuna",
+            "Optuna is not installed",
+            hint="pip install optuna (or, in a clone of the toolkit: pip install '.[tune]'). Without a network: on "
+            "a machine with one, pip download optuna -d wheelhouse; copy the folder; pip install --no-index "
+            "--find-links wheelhouse optuna. Or use --sampler random",
+        ) from None
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     return optuna
 

@@ -14,6 +14,7 @@ from hackathon.config.recipe import Parameter
 from hackathon.jobs.parameters import read_value
 from hackathon.jobs.settings import values_of
 from hackathon.text.errors import RequestError
+from hackathon.text.messages import Message
 
 LOG, LIN, INT, CHOICE = "log", "lin", "int", "choice"
 RANGES = (LOG, LIN, INT)
@@ -107,16 +108,26 @@ def read_space(
         name, sign, values = text.partition("=")
         name = name.strip()
         if not sign or not name or not values.strip():
-            raise RequestError("tune.bad_space", text=text)
+            raise RequestError(
+                "tune.bad_space",
+                "cannot read --space {text}",
+                hint="Examples: lr=log:1e-4:1, momentum=lin:0.5:0.99, layers=int:2:6, batch_size=32,64,128",
+                text=text,
+            )
         if name not in declared:
             raise _unknown(name, declared)
         if name in dimensions:
-            raise RequestError("tune.twice", name=name)
+            raise RequestError("tune.twice", "{name} is given twice in --space", name=name)
         if name in (fixed or {}):
-            raise RequestError("tune.fixed", name=name)
+            raise RequestError("tune.fixed", "{name} is in --space and in -p", name=name)
         dimensions[name] = _dimension(name, values.strip(), declared[name])
     if not dimensions:
-        raise RequestError("tune.no_space", names=", ".join(declared) or "–")
+        raise RequestError(
+            "tune.no_space",
+            "nothing varies: --space is missing",
+            hint="Example: --space lr=log:1e-4:1. Parameters: {names}",
+            names=", ".join(declared) or "–",
+        )
     return tuple(dimensions.values())
 
 
@@ -124,7 +135,15 @@ def _unknown(name: str, declared: Mapping[str, object]) -> RequestError:
     import difflib
 
     near = difflib.get_close_matches(name.replace("-", "_"), declared, 1)
-    key = "tune.unknown_near" if near else "tune.unknown"
+    key = (
+        Message("tune.unknown_near", "the program has no parameter {name}; did you mean {near}?")
+        if near
+        else Message(
+            "tune.unknown",
+            "the program has no parameter {name}; known: {names}",
+            hint="Declare it under `parameters:` in project.yaml and use it in `command`.",
+        )
+    )
     return RequestError(key, name=name, near=near[0] if near else "", names=", ".join(declared) or "–")
 
 
@@ -135,12 +154,24 @@ def _dimension(name: str, text: str, parameter: Parameter) -> Dimension:
     try:
         words = values_of(text)
     except ValueError:
-        raise RequestError("tune.bad_values", name=name, text=text) from None
+        raise RequestError(
+            "tune.bad_values",
+            "cannot read the values of {name}: {text}",
+            hint="Separate values with commas; put a value that contains a comma in quotation marks.",
+            name=name,
+            text=text,
+        ) from None
     choices: dict[tuple[type, Scalar], Scalar] = {}
     for word in words:
         value = read_value(name, parameter, word)
         if isinstance(value, float) and not math.isfinite(value):
-            raise RequestError("jobs.parameter_type", name=name, value=word, type=parameter.type)
+            raise RequestError(
+                "jobs.parameter_type",
+                "parameter {name}: {value!r} is not {type}",
+                name=name,
+                value=word,
+                type=parameter.type,
+            )
         choices.setdefault((type(value), value), value)
     return Dimension(name, CHOICE, choices=tuple(choices.values()))
 
@@ -150,17 +181,54 @@ def _range(name: str, kind: str, bounds: str, text: str, parameter: Parameter) -
     try:
         low, high = (float(int(end)) if kind == INT else float(end) for end in ends)
     except (ValueError, OverflowError):
-        raise RequestError("tune.bad_range", name=name, text=text) from None
+        raise RequestError(
+            "tune.bad_range",
+            "{name}={text} is not a range of two numbers",
+            hint="Give both ends: log:1e-4:1, lin:0:1; whole numbers with int: int:2:6",
+            name=name,
+            text=text,
+        ) from None
     if not (math.isfinite(low) and math.isfinite(high)) or (kind == INT and max(abs(low), abs(high)) > 2**53):
-        raise RequestError("tune.bad_range", name=name, text=text)
+        raise RequestError(
+            "tune.bad_range",
+            "{name}={text} is not a range of two numbers",
+            hint="Give both ends: log:1e-4:1, lin:0:1; whole numbers with int: int:2:6",
+            name=name,
+            text=text,
+        )
     if low > high:
-        raise RequestError("tune.reversed", name=name, text=text)
+        raise RequestError(
+            "tune.reversed",
+            "the range {text} of {name} begins above its end",
+            hint="Write the smaller number first.",
+            name=name,
+            text=text,
+        )
     if kind == LOG and low <= 0.0:
-        raise RequestError("tune.log_not_positive", name=name, text=text)
+        raise RequestError(
+            "tune.log_not_positive",
+            "the logarithmic range {text} of {name} must be above zero",
+            hint="Use lin: for ranges that contain zero.",
+            name=name,
+            text=text,
+        )
     if parameter.choices is not None or parameter.type in ("str", "bool"):
-        raise RequestError("tune.range_of_words", name=name, type=parameter.type)
+        raise RequestError(
+            "tune.range_of_words",
+            "{name} has the type {type} or fixed choices; a range does not fit",
+            hint="List the values: NAME=a,b,c",
+            name=name,
+            type=parameter.type,
+        )
     if kind != INT and parameter.type == "int":
-        raise RequestError("tune.range_of_whole", name=name, low=math.ceil(low), high=math.floor(high))
+        raise RequestError(
+            "tune.range_of_whole",
+            "{name} takes whole numbers",
+            hint="Use {name}=int:{low}:{high}",
+            name=name,
+            low=math.ceil(low),
+            high=math.floor(high),
+        )
     for end in (low, high):
         read_value(name, parameter, int(end) if kind == INT else end)  # its limits
     return Dimension(name, kind, low, high)

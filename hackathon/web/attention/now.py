@@ -13,7 +13,7 @@ from hackathon.config.event import Event
 from hackathon.index.catalog import Catalog
 from hackathon.index.record import RunEntry, key_of
 from hackathon.runs.states import ENDING, HELD, OPEN, QUEUED, RUNNING, SUCCEEDED
-from hackathon.text.messages import language, message
+from hackathon.text.messages import N_, _, language
 from hackathon.web.attention.background import Background
 from hackathon.web.attention.records import NowItem
 from hackathon.web.attention.run_lines import run_line
@@ -24,14 +24,14 @@ from hackathon.web.views.board import LONGEST, line
 from hackathon.web.views.trouble import KINDS, RECENT, age, clock, moment, says, since
 
 _HEAD_TEXTS = {
-    "asked": "now.head_asked",
-    "failed": "now.head_failed",
-    "waits": "now.head_waits",
-    "stands": "now.head_stands",
-    "idle": "now.head_idle",
-    "memory": "now.head_memory",
-    "lost": "now.head_lost",
-    "warned": "now.head_warned",
+    "asked": N_("{count} {count:team asks|teams ask}"),
+    "failed": N_("{count} {count:failure|failures}"),
+    "waits": N_("{count} waiting long"),
+    "stands": N_("{count} without progress"),
+    "idle": N_("{count} with low use"),
+    "memory": N_("{count} nearly out of memory"),
+    "lost": N_("{count} in an unknown state"),
+    "warned": N_("{count} {count:warning|warnings}"),
 }
 
 SHOWN = 40
@@ -107,8 +107,8 @@ class NowView:
     @property
     def headline(self) -> str:
         """The numbers of matters in the current language: `4 teams ask · 6 failures`."""
-        parts = [message(_HEAD_TEXTS[kind], count=count) for kind, count in self.counts if count]
-        return " · ".join(parts) or message("now.calm")
+        parts = [_(_HEAD_TEXTS[kind], count=count) for kind, count in self.counts if count]
+        return " · ".join(parts) or _("Nothing needs attention")
 
     def to_json(self) -> dict[str, Any]:
         """Return the view as JSON values."""
@@ -141,7 +141,7 @@ def now_view(source: Catalog, tutor: str = "") -> NowView:
     troubles = [trouble for trouble in look.troubles.all() if trouble.matter not in look.told]
     fresh = [trouble for trouble in troubles if not trouble.old(now)]
     matters, left = look.together(fresh, max(0, MOST - len(requests)))
-    old, _ = look.together([trouble for trouble in troubles if trouble.old(now)], MOST)
+    old, __ = look.together([trouble for trouble in troubles if trouble.old(now)], MOST)
     well = [run for run in recent if run.state in (RUNNING, ENDING) and look.troubles.matter_of(run) is None]
     counted = {kind: sum(len(trouble.runs) for trouble in fresh if trouble.kind == kind) for kind in KINDS}
     counted["asked"] = len({item.team or item.person for item in requests})
@@ -308,7 +308,8 @@ class _Look:
             since=post.time,
             age=age(self._now, post.time),
             when=clock(self._now, post.time),
-            advice=advice or ("" if helper else message("now.advice_asked", request=post.short)),
+            advice=advice
+            or ("" if helper else _("Take this request: hackathon ask take {request!q}", request=post.short)),
             part=part,
             evidence=evidence,
             place=location,

@@ -19,7 +19,7 @@ from hackathon.index.catalog import Catalog
 from hackathon.index.record import RunEntry
 from hackathon.runs.directory import RunDirectory
 from hackathon.text.errors import HackathonError, RequestError, UnavailableError
-from hackathon.text.messages import language, message
+from hackathon.text.messages import N_, _, language
 from hackathon.text.paths import child_environment
 from hackathon.text.printable import without_escapes
 from hackathon.web.dashboard.forms import FormRefused
@@ -27,8 +27,8 @@ from hackathon.web.page import sanitize as clean
 from hackathon.web.views.board import anchor_of, board_now
 
 _PLEASE_TEXTS = {
-    "cancel": "act.please_cancel",
-    "rerun": "act.please_rerun",
+    "cancel": N_("Please cancel the run {run}: hackathon cancel {run!q}"),
+    "rerun": N_("Please run {run} again: hackathon rerun {run!q}"),
 }
 
 REPLIES = ("take", "answer", "solve")
@@ -98,7 +98,7 @@ def perform(wish: FormWish, source: Catalog) -> FormDone:
     if wish.act == "tell":
         return _tell(wish, run, source)
     if not own(run):
-        raise RequestError("act.not_own", run=run.id)
+        raise RequestError("act.not_own", "{run} belongs to another account", hint="ask the team to do it", run=run.id)
     _command(run, "cancel" if wish.act == "cancel" else "rerun")
     return FormDone(f"said_{wish.act}")
 
@@ -127,7 +127,9 @@ def _reply(wish: FormWish, board: Board) -> FormDone:
         if not wish.text:  # two identical actions at the same moment count as one; a typed text is kept
             return FormDone(key, anchor)
     if wish.act == "answer" and not wish.text:
-        raise RequestError("board.no_text")
+        raise RequestError(
+            "board.no_text", "the text is empty", hint="pass it as an argument, or pass `-` to read standard input"
+        )
     reply(board, post, wish.act, wish.text)
     return FormDone(key, anchor)
 
@@ -150,7 +152,7 @@ def _tell(wish: FormWish, run: RunEntry, source: Catalog) -> FormDone:
     if wish.wanted not in OWN:
         raise FormRefused(400, "broken")
     board = board_now(source)
-    words = "\n\n".join(filter(None, [message(_PLEASE_TEXTS[wish.wanted], run=clean_line(run.id)), wish.text]))
+    words = "\n\n".join(filter(None, [_(_PLEASE_TEXTS[wish.wanted], run=clean_line(run.id)), wish.text]))
     about = [post for post in board.of("ask") if post.run == run.id and not post.solved]
     if about:
         reply(board, about[-1], "answer", words)
@@ -165,7 +167,7 @@ def attached(run: RunEntry) -> Attached | None:
     diagnosis = run.told_in(language())
     if diagnosis is None:
         return None
-    file, _, number = diagnosis.place.rpartition(":")
+    file, __, number = diagnosis.place.rpartition(":")
     return Attached(
         rule=clean_line(run.rule),
         part=clean_line(run.part),
@@ -197,9 +199,13 @@ def _command(run: RunEntry, verb: str) -> None:
             check=False,
         )  # fmt: skip
     except subprocess.TimeoutExpired:
-        raise UnavailableError("act.no_answer", run=run.id) from None
+        raise UnavailableError(
+            "act.no_answer",
+            "the command about {run} did not finish in time; it is not known whether it worked",
+            run=run.id,
+        ) from None
     except OSError as error:
-        raise HackathonError("act.command_failed", run=run.id, reason=error.strerror or error) from None
+        raise HackathonError("act.command_failed", "{reason}", run=run.id, reason=error.strerror or error) from None
     if done.returncode:
         output = without_escapes((done.stderr or done.stdout).decode("utf-8", "replace")).strip()
-        raise HackathonError("act.command_failed", run=run.id, reason=clean.block(output[-SAID:], SAID))
+        raise HackathonError("act.command_failed", "{reason}", run=run.id, reason=clean.block(output[-SAID:], SAID))

@@ -61,10 +61,23 @@ def closed_folder(folder: Path) -> Path:
         return private_folder(folder)
     except NotPrivateError as error:
         if error.foreign:
-            raise RequestError("dashboard.folder_foreign", path=folder) from None
-        raise RequestError("dashboard.folder_open", path=folder, mode=error.mode) from None
+            raise RequestError(
+                "dashboard.folder_foreign",
+                "{path} is not your own folder; other users could replace what is put there",
+                hint="choose a folder of your own with --socket, and tell the administrators who owns {path}",
+                path=folder,
+            ) from None
+        raise RequestError(
+            "dashboard.folder_open",
+            "other users can access {path} (mode {mode})",
+            hint="chmod 700 {path!q}, or choose a folder that only you can enter",
+            path=folder,
+            mode=error.mode,
+        ) from None
     except OSError as error:
-        raise RequestError("dashboard.no_folder", path=folder, reason=error.strerror or error) from None
+        raise RequestError(
+            "dashboard.no_folder", "cannot create {path}: {reason}", path=folder, reason=error.strerror or error
+        ) from None
 
 
 def default_socket(subject: str) -> Path:
@@ -81,7 +94,14 @@ def socket_door(path: Path, *, writes: bool = False) -> Iterator[Endpoint]:
     """
     path = path.absolute()
     if len(os.fsencode(path)) > LONGEST_PATH:
-        raise RequestError("dashboard.path_long", path=path, length=len(os.fsencode(path)), limit=LONGEST_PATH)
+        raise RequestError(
+            "dashboard.path_long",
+            "the path {path} is {length} bytes long; the limit for a Unix socket is {limit}",
+            hint="choose a shorter one with --socket",
+            path=path,
+            length=len(os.fsencode(path)),
+            limit=LONGEST_PATH,
+        )
     closed_folder(path.parent)
     with _only_one(path):
         _remove_stale(path)
@@ -91,7 +111,12 @@ def socket_door(path: Path, *, writes: bool = False) -> Iterator[Endpoint]:
             listener.bind(str(path))
         except OSError as error:
             listener.close()
-            raise RequestError("dashboard.no_socket", path=path, reason=error.strerror or error) from None
+            raise RequestError(
+                "dashboard.no_socket",
+                "cannot create a socket at {path}: {reason}",
+                path=path,
+                reason=error.strerror or error,
+            ) from None
         finally:
             os.umask(before)
         mine = path.lstat()
@@ -112,12 +137,22 @@ def _only_one(path: Path) -> Iterator[None]:
     try:
         descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     except OSError as error:
-        raise RequestError("dashboard.no_socket", path=path, reason=error.strerror or error) from None
+        raise RequestError(
+            "dashboard.no_socket",
+            "cannot create a socket at {path}: {reason}",
+            path=path,
+            reason=error.strerror or error,
+        ) from None
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise RequestError("dashboard.running", path=path) from None
+            raise RequestError(
+                "dashboard.running",
+                "a dashboard is already running at {path}",
+                hint="open that one (ssh -L 8000:{path!q} …), or choose another path with --socket",
+                path=path,
+            ) from None
         except OSError:
             pass  # a file system without locks: the test connection has to suffice
         yield
@@ -131,7 +166,9 @@ def _remove_stale(path: Path) -> None:
     except FileNotFoundError:
         return
     if not stat.S_ISSOCK(status.st_mode) or status.st_uid != os.geteuid():
-        raise RequestError("dashboard.no_socket_there", path=path)
+        raise RequestError(
+            "dashboard.no_socket_there", "{path} exists and is not your socket; it was not changed", path=path
+        )
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as trial:
         trial.settimeout(2.0)
         try:
@@ -139,9 +176,19 @@ def _remove_stale(path: Path) -> None:
         except (ConnectionRefusedError, FileNotFoundError):
             pass
         except OSError as error:  # a full backlog means that a server exists
-            raise RequestError("dashboard.running", path=path) from error
+            raise RequestError(
+                "dashboard.running",
+                "a dashboard is already running at {path}",
+                hint="open that one (ssh -L 8000:{path!q} …), or choose another path with --socket",
+                path=path,
+            ) from error
         else:
-            raise RequestError("dashboard.running", path=path)
+            raise RequestError(
+                "dashboard.running",
+                "a dashboard is already running at {path}",
+                hint="open that one (ssh -L 8000:{path!q} …), or choose another path with --socket",
+                path=path,
+            )
     path.unlink(missing_ok=True)
 
 
@@ -157,14 +204,22 @@ def port_door(address: str, port: int, *, writes: bool = False) -> Iterator[Endp
         try:
             listener = stack.enter_context(listening(address, port, alone=True))
         except OSError as error:
-            raise RequestError("dashboard.no_port", where=f"{address}:{port}", reason=error.strerror or error) from None
+            raise RequestError(
+                "dashboard.no_port",
+                "cannot listen on {where}: {reason}",
+                hint="omit --port to use a socket, or use --port 0 for a free port",
+                where=f"{address}:{port}",
+                reason=error.strerror or error,
+            ) from None
         taken = listener.getsockname()[1]
         token = secrets.token_hex(16)
         file = own_folder() / f"dashboard-{taken}.token"
         try:
             write_whole(file, token + "\n", 0o600)
         except OSError as error:
-            raise HackathonError("dashboard.no_folder", path=file, reason=error.strerror or error) from None
+            raise HackathonError(
+                "dashboard.no_folder", "cannot create {path}: {reason}", path=file, reason=error.strerror or error
+            ) from None
         try:
             address = listener.getsockname()[0]
             alone = ipaddress.ip_address(address.partition("%")[0]).is_loopback

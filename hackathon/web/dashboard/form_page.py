@@ -15,7 +15,7 @@ from markupsafe import escape
 from starlette.responses import RedirectResponse, Response
 
 from hackathon.text.errors import HackathonError
-from hackathon.text.messages import message, speaking
+from hackathon.text.messages import N_, _, ngettext, speaking
 from hackathon.web.dashboard.access import SESSION, Receive, Scope
 from hackathon.web.dashboard.acts import OWN, FormDone, FormWish, own, perform, run_of, wish_of
 from hackathon.web.dashboard.form_guard import FormGuard
@@ -30,23 +30,23 @@ if TYPE_CHECKING:
     from hackathon.web.page.addresses import Options
 
 _SAID_TEXTS = {
-    "take": "act.said_take",
-    "answer": "act.said_answer",
-    "solve": "act.said_solve",
-    "post": "act.said_post",
-    "tell": "act.said_tell",
-    "cancel": "act.said_cancel",
-    "rerun": "act.said_rerun",
-    "take_before": "act.said_take_before",
-    "solve_before": "act.said_solve_before",
+    "take": N_("You have taken this request. The team sees it."),
+    "answer": N_("Your answer was sent."),
+    "solve": N_("It is marked as solved."),
+    "post": N_("Your post is on the board."),
+    "tell": N_("The team was asked on the board."),
+    "cancel": N_("Cancellation was requested."),
+    "rerun": N_("It was submitted again."),
+    "take_before": N_("Somebody else had taken this request before you."),
+    "solve_before": N_("Somebody else had closed it before you. What you wrote was kept."),
 }
 
 _REFUSED_TEXTS = {
-    "broken": "act.broken",
-    "token": "act.token",
-    "large": "act.large",
-    "no_run": "act.no_run",
-    "no_post": "act.no_post",
+    "broken": N_("This form is incomplete."),
+    "token": N_("This page is too old, or it belongs to another dashboard. Load it again, then send the form."),
+    "large": N_("The text is too long."),
+    "no_run": N_("The run no longer exists."),
+    "no_post": N_("The post is not on the board."),
 }
 """What is wrong with a form → message."""
 
@@ -89,7 +89,7 @@ class FormPage:
             return page
         outcome = parse_qs(query.decode("latin-1")).get("said", [""])[0]
         with speaking(language):
-            words = str(escape(message(_SAID_TEXTS[outcome]))) if outcome in SAID else ""
+            words = str(escape(_(_SAID_TEXTS[outcome]))) if outcome in SAID else ""
         token = self._guard.token(session)
         return page.replace(self.token_mark.encode(), token.encode()).replace(self.said_mark.encode(), words.encode())
 
@@ -105,7 +105,7 @@ class FormPage:
             if body is None:
                 return None
             token, wish = wish_of(pairs_of(body, FIELDS))
-            path, _, query = wish.back.partition("?")
+            path, __, query = wish.back.partition("?")
             back = self._address_of(path, query.encode("utf-8", "surrogateescape"))
             if back is None:
                 raise FormRefused(400, "broken")
@@ -143,12 +143,19 @@ class FormPage:
     async def _question(self, wish: FormWish, language: str, session: str) -> Response:
         run = run_of(wish, self._host.pages.watch.source())
         if not await in_thread(lambda: own(run)):
-            raise HackathonError("act.not_own", run=run.id)
+            raise HackathonError(
+                "act.not_own", "{run} belongs to another account", hint="ask the team to do it", run=run.id
+            )
         with speaking(language):
-            about = message(
-                "act.about", name=clean.line(run.name), cluster=clean.line(run.cluster), processes=run.processes,
+            about = ngettext(
+                "{name} on {cluster}, {processes} process, walltime {walltime}",
+                "{name} on {cluster}, {processes} processes, walltime {walltime}",
+                run.processes,
+                name=clean.line(run.name),
+                cluster=clean.line(run.cluster),
+                processes=run.processes,
                 walltime=span(run.walltime),
-            )  # fmt: skip
+            )
         page = self._host.rendered(
             "act.html.j2", language, wish=clean.value(wish), key=wish.run, back=wish.back, run=clean.line(run.id),
             about=about, problem="", hint="",
@@ -163,7 +170,7 @@ class FormPage:
             if isinstance(error, HackathonError):
                 problem, hint = error.message, error.hint or ""
             else:
-                problem, hint = message(error), ""
+                problem, hint = _(error), ""
         page = self._host.rendered(
             "act.html.j2", language, wish=clean.value(wish), key="", back=wish.back, run="", about="",
             problem=clean.block(problem), hint=clean.block(hint),

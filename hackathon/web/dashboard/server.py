@@ -27,7 +27,7 @@ from hackathon.index.studies import run_key
 from hackathon.runs.states import ENDED, OPEN, SUCCEEDED
 from hackathon.scaling.drawer import Drawer
 from hackathon.text.errors import HackathonError
-from hackathon.text.messages import LANGUAGES, message, speaking
+from hackathon.text.messages import LANGUAGES, N_, _, speaking
 from hackathon.text.paths import shipped
 from hackathon.text.printable import printable
 from hackathon.web.attention.run_lines import line_of
@@ -46,20 +46,20 @@ from hackathon.web.routing.registry import VIEWS, values_of
 from hackathon.web.views.board import mark_of
 
 _STREAMS_TEXTS = {
-    429: "dashboard.streams_429",
-    503: "dashboard.streams_503",
+    429: N_("Too many pages of the dashboard are open in this browser: close some, or reload this one to update it."),
+    503: N_("Too many people follow this dashboard: pages are shown, but this one is not updated by itself."),
 }
 
 _PAGE_TEXTS = {
-    404: "dashboard.page_404",
-    500: "dashboard.page_500",
-    504: "dashboard.page_504",
+    404: N_("Page not found"),
+    500: N_("This page could not be created"),
+    504: N_("This page takes too long"),
 }
 
 _PAGE_LEAD_TEXTS = {
-    404: "dashboard.page_404_lead",
-    500: "dashboard.page_500_lead",
-    504: "dashboard.page_504_lead",
+    404: N_("The run may have been deleted, or the address is incomplete."),
+    500: N_("Other pages still work. The cause is shown in the terminal of the dashboard."),
+    504: N_("The file system may be slow. Try again in a moment."),
 }
 
 TYPES = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8"}
@@ -138,7 +138,7 @@ class Dashboard:
     async def _page(self, path: str, query: bytes, preferred: str, session: str) -> Response:
         address = address_of(path, query)
         if address is None:
-            _, _, tail = path.partition("/")
+            __, __, tail = path.partition("/")
             code = tail.partition("/")[0]
             if code in LANGUAGES and tail in (code, f"{code}/"):
                 return RedirectResponse(f"/{code}/now", 303)
@@ -174,7 +174,7 @@ class Dashboard:
 
     async def _stream(self, scope: Scope, receive: Receive, send: Send) -> None:
         fields = parse_qs(scope["query_string"].decode("latin-1"), errors="surrogateescape")
-        path, _, query = fields.get("page", [""])[0].partition("?")
+        path, __, query = fields.get("page", [""])[0].partition("?")
         address = address_of(path, query.encode("utf-8", "surrogateescape"))
         if address is None:
             await Response("no such page\n", 404, media_type="text/plain")(scope, receive, send)
@@ -188,7 +188,7 @@ class Dashboard:
             refused = 429
         if refused:  # the page tries again by itself
             with speaking(address[2]):
-                words = message(_STREAMS_TEXTS[refused])
+                words = _(_STREAMS_TEXTS[refused])
             await Response(f"{words}\n", refused, {"retry-after": "5"}, "text/plain")(scope, receive, send)
             return
         last = [value.decode("latin-1") for name, value in scope["headers"] if name == b"last-event-id"]
@@ -250,7 +250,7 @@ class Dashboard:
     def trouble(self, status: int, language: str, session: str = "") -> Response:
         """Return an error page without names of folders or programs."""
         with speaking(language):
-            words = {"heading": message(_PAGE_TEXTS[status]), "words": message(_PAGE_LEAD_TEXTS[status])}
+            words = {"heading": _(_PAGE_TEXTS[status]), "words": _(_PAGE_LEAD_TEXTS[status])}
         page = self.rendered("trouble.html.j2", language, **words)
         return html(self.forms.filled(page, session, b"", language), status)
 
@@ -318,7 +318,12 @@ def serve(
     """
     raise_open_files()
     if not asyncio.run(_serve(door, dashboard, ready, signals)):
-        raise HackathonError("dashboard.gone", path=door.path)
+        raise HackathonError(
+            "dashboard.gone",
+            "{path} was deleted, so the dashboard can no longer be reached",
+            hint="some machines delete that folder when you log out: choose another path with --socket",
+            path=door.path,
+        )
 
 
 async def _serve(

@@ -11,7 +11,7 @@ from hackathon.index.studies import run_key
 from hackathon.runs.directory import files_of
 from hackathon.scaling.plot import filled
 from hackathon.scaling.show import number
-from hackathon.text.messages import message
+from hackathon.text.messages import N_, _
 from hackathon.text.paths import shipped
 from hackathon.web.listing.runs import short_names
 from hackathon.web.page import sanitize as clean
@@ -40,8 +40,8 @@ MOST = len(COLOURS)
 """The most runs that are compared, one for each colour."""
 ROWS = 12
 """Rows per run of the table beside a picture."""
-SECONDS = (("run_page.axis_seconds", 1.0, 180.0), ("run_page.axis_minutes", 60.0, 3 * 3600.0),
-           ("run_page.axis_hours", 3600.0, float("inf")))  # fmt: skip
+SECONDS = ((N_("seconds since the start"), 1.0, 180.0), (N_("minutes since the start"), 60.0, 3 * 3600.0),
+           (N_("hours since the start"), 3600.0, float("inf")))  # fmt: skip
 """(Axis, seconds of its unit, duration up to which it is used)."""
 
 
@@ -226,14 +226,14 @@ def _figure(
     spec = filled(
         shipped("templates", "plots", "compare.vl.json"),
         {
-            "x_title": message(words),
+            "x_title": _(words),
             "x_domain": [begin, length if length > begin else begin + 1],
             "y_scale": scale_of(metric, least, most, log=wish.log),
             "y_format": "~s" if most >= 1000 else ".4~r",
             "colours": {"domain": indices, "range": [COLOURS[index] for index in indices]},
             "tooltip": [
-                {"field": "name", "type": "nominal", "title": message("teams.column_run")},
-                {"field": "x", "type": "quantitative", "title": message(words), "format": ",.4~r"},
+                {"field": "name", "type": "nominal", "title": _("Run")},
+                {"field": "x", "type": "quantitative", "title": _(words), "format": ",.4~r"},
                 {"field": "y", "type": "quantitative", "title": title, "format": ",.4~r"},
             ],
         },
@@ -245,5 +245,12 @@ def _figure(
         for index, points in drawn_lines
         for when, value in thinned(points, ROWS)
     )
-    columns = (message("teams.column_run"), message(words), title)
-    return Figure(f"compare-{order}", title, message("compare_page.alt", title=title, ends=ends), spec, columns, rows)
+    columns = (_("Run"), _(words), title)
+    return Figure(
+        f"compare-{order}",
+        title,
+        _("{title} of several runs; last values: {ends}.", title=title, ends=ends),
+        spec,
+        columns,
+        rows,
+    )

@@ -4,17 +4,17 @@ import time
 from collections.abc import Sequence
 from itertools import pairwise
 
-from hackathon.text.messages import language, message
+from hackathon.text.messages import N_, _, language
 from hackathon.web.page.sanitize import line
 
 _WEEKDAY_TEXTS = {
-    0: "event.weekday_0",
-    1: "event.weekday_1",
-    2: "event.weekday_2",
-    3: "event.weekday_3",
-    4: "event.weekday_4",
-    5: "event.weekday_5",
-    6: "event.weekday_6",
+    0: N_("Mon"),
+    1: N_("Tue"),
+    2: N_("Wed"),
+    3: N_("Thu"),
+    4: N_("Fri"),
+    5: N_("Sat"),
+    6: N_("Sun"),
 }
 
 _MONTHS = (
@@ -76,14 +76,14 @@ def _span(first: Date, last: Date) -> str:
 
 
 def _weekday(number: int) -> str:
-    return message(_WEEKDAY_TEXTS[number])
+    return _(_WEEKDAY_TEXTS[number])
 
 
 def listed(words: Sequence[str]) -> str:
     """Return words as a list in a sentence: `a, b and c`, `a、b、c`."""
     if language() == "ja" or len(words) < 2:
         return "、".join(words)
-    return f"{', '.join(words[:-1])} {message('report.and')} {words[-1]}"
+    return f"{', '.join(words[:-1])} {_('and')} {words[-1]}"
 
 
 def joined(*sentences: str) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from hackathon.scaling import show
 from hackathon.text import markdown
-from hackathon.text.messages import message, speaking
+from hackathon.text.messages import N_, NP_, _, ngettext, pgettext, speaking
 from hackathon.text.paths import shipped
 from hackathon.web.page import sanitize as clean
 from hackathon.web.page.pages import moment
@@ -62,7 +62,7 @@ def environment() -> "Environment":
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    templates.globals.update(t=message, ruled=ruled)
+    templates.globals.update({"_": _, "N_": N_, "NP_": NP_, "ngettext": ngettext, "pgettext": pgettext, "ruled": ruled})
     templates.filters.update(mean=mean_text, quartiles=quartiles, on_target=target_text)
     templates.filters.update(number=show.number, percent=show.percent, moment=moment, quoted=quoted, state=show.state)
     return templates

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from hackathon import __version__
 from hackathon.scaling import show
 from hackathon.scaling.table import SUCCEEDED, TARGET
-from hackathon.text.messages import LANGUAGES, message, speaking
+from hackathon.text.messages import LANGUAGES, N_, NP_, _, ngettext, pgettext, speaking
 from hackathon.text.paths import shipped, user_cache
 from hackathon.text.units import format_moment, format_size
 from hackathon.web.page.commands import pieces
@@ -171,8 +171,8 @@ def environment() -> "Environment":
         # a template's compiled code also depends on the options above
         options = (templates.autoescape, templates.trim_blocks, templates.lstrip_blocks)
         templates.bytecode_cache = private_cache(user_cache() / "pages", f"{__version__} {options}")
+    templates.globals.update({"_": _, "N_": N_, "NP_": NP_, "ngettext": ngettext, "pgettext": pgettext})
     templates.globals.update(
-        t=message,
         processes=_processes,
         remarks=show.remarks,
         check_rule=show.check_rule,
@@ -244,8 +244,8 @@ def _rounded(value: Any) -> Any:
 
 def _processes(count: int) -> str:
     if not count:
-        return message("web.processes_unknown")
-    return message("web.processes_one" if count == 1 else "web.processes_count", count=count)
+        return _("processes not known")
+    return _(N_("{count} process") if count == 1 else NP_("web", "{count} processes"), count=count)
 
 
 def moment(seconds: float | None) -> str:

@@ -49,16 +49,36 @@ def read_picture(folder: Path, name: str, largest: int = LARGEST) -> Picture:
     """
     parts = PurePosixPath(name).parts
     if not parts or name.startswith("/") or ".." in parts or "\0" in name:
-        raise RequestError("site.picture_outside", file=name)
+        raise RequestError(
+            "site.picture_outside",
+            "{file} is not a path below the event's folder",
+            hint="copy the picture into the event's folder and write its name relative to hackathon.yaml",
+            file=name,
+        )
     raw = GuardedFolder(str(folder)).read("/".join(parts), largest + 1)
     if raw is None:
-        raise RequestError("site.picture_unreadable", file=name)
+        raise RequestError(
+            "site.picture_unreadable",
+            "picture {file} does not exist in the event's folder, is a link, or cannot be read",
+            file=name,
+        )
     if len(raw) > largest:
-        raise RequestError("site.picture_large", file=name, limit=f"{largest / 1e6:.1f} MB")
+        raise RequestError(
+            "site.picture_large",
+            "picture {file} is too large (limit {limit})",
+            hint="scale it down",
+            file=name,
+            limit=f"{largest / 1e6:.1f} MB",
+        )
     try:
         return cleaned(raw)
     except (ValueError, struct.error, IndexError):
-        raise RequestError("site.picture_kind", file=name) from None
+        raise RequestError(
+            "site.picture_kind",
+            "{file} is neither a whole PNG nor a whole JPEG",
+            hint="convert it to PNG or JPEG",
+            file=name,
+        ) from None
 
 
 def cleaned(raw: bytes) -> Picture:

@@ -5,7 +5,7 @@ from typing import Any
 
 from hackathon.access.guarded_folder import GuardedFolder
 from hackathon.logs.lines import Splitter
-from hackathon.text.messages import message
+from hackathon.text.messages import _
 from hackathon.text.printable import printable, without_escapes
 
 LINE, BLOCK = 2000, 200_000
@@ -75,4 +75,4 @@ def _cut(text: str, most: int, length: int) -> str:
 
 
 def _remark(count: int) -> str:
-    return message("run_page.cut", count=max(1, count))
+    return _("[… {count} more characters are not shown]", count=max(1, count))

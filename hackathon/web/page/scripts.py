@@ -35,7 +35,11 @@ def vega_bundle(cache: Path) -> bytes:
         made_of = hashlib.sha256(SNIPPET.encode() + _notices()).hexdigest()[:12]
         name = f"vega-{version('vl-convert-python')}-{made_of}.js"
     except PackageNotFoundError:
-        raise UnavailableError("scaling.plot_missing_library") from None
+        raise UnavailableError(
+            "scaling.plot_missing_library",
+            "plots need vl-convert, which is not installed",
+            hint="pip install vl-convert-python",
+        ) from None
     with suppress(OSError):
         head, _, content = (cache / name).read_bytes().partition(b"\n")
         if head == _seal(content):
@@ -63,10 +67,20 @@ def _bundle() -> bytes:
             capture_output=True, timeout=SECONDS, check=False, env=child_environment(),
         )  # fmt: skip
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise HackathonError("look.no_bundle", reason=error) from None
+        raise HackathonError(
+            "look.no_bundle",
+            "plots are static images, because Vega could not be prepared: {reason}",
+            hint="the pages are complete without it",
+            reason=error,
+        ) from None
     if child.returncode or SNIPPET.split(" ")[0].encode() not in child.stdout:
         last = child.stderr.decode("utf-8", "replace").strip().splitlines()
-        raise HackathonError("look.no_bundle", reason=last[-1][:300] if last else f"exit {child.returncode}")
+        raise HackathonError(
+            "look.no_bundle",
+            "plots are static images, because Vega could not be prepared: {reason}",
+            hint="the pages are complete without it",
+            reason=last[-1][:300] if last else f"exit {child.returncode}",
+        )
     # It is a module, whose names must not become names of the page.
     return b"/*!\n" + _notices() + b"*/\n" + b'(() => {\n"use strict";\n' + child.stdout + b"\n})();\n"
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from hackathon.scaling.show import number, percent
-from hackathon.text.messages import message
+from hackathon.text.messages import _
 
 
 @dataclass(frozen=True)
@@ -72,4 +72,4 @@ def target_text(item: ItemView) -> str:
     share = target_share(item)
     if share is None:
         return "–"
-    return message("survey_page.share_told", share=percent(share.value), count=share.count, of=share.of)
+    return _("{share} ({count} of {of})", share=percent(share.value), count=share.count, of=share.of)

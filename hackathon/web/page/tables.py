@@ -14,7 +14,7 @@ from html import unescape
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import parse_qsl, quote, urlencode
 
-from hackathon.text.messages import message
+from hackathon.text.messages import _
 
 if TYPE_CHECKING:
     from jinja2.runtime import Context
@@ -140,7 +140,7 @@ def listed(context: "Context", name: str, caller: "Callable[[], Markup]") -> "Ma
     if match is None or len(rows) < 2:
         return table
     if options is None:
-        label = type(table).escape(message("listed.filter"))
+        label = type(table).escape(_("Filter"))
         return _joined(table, match, match["head"], match["rows"], f'data-list="{label}"')
     parts: Any = context.environment.get_template("table_parts.html.j2").module
     return _Listed(name, options, table, match, rows, parts).shown()

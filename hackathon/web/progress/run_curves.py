@@ -19,16 +19,16 @@ from hackathon.runs.directory import RunDirectory
 from hackathon.runs.states import OPEN
 from hackathon.text.errors import RequestError
 from hackathon.text.files import objects_of
-from hackathon.text.messages import message
+from hackathon.text.messages import N_, _
 from hackathon.web.page import sanitize as clean
 
 _AXIS_TEXTS = {
-    "seconds": "run_page.axis_seconds",
-    "minutes": "run_page.axis_minutes",
-    "step": "run_page.axis_step",
-    "samples": "run_page.axis_samples",
-    "order": "run_page.axis_order",
-    "hours": "run_page.axis_hours",
+    "seconds": N_("seconds since the start"),
+    "minutes": N_("minutes since the start"),
+    "step": N_("step"),
+    "samples": N_("samples"),
+    "order": N_("printed values"),
+    "hours": N_("hours since the start"),
 }
 
 MOST_METRICS = 32 << 20
@@ -212,10 +212,10 @@ def smoothed(points: Points, width: int) -> Points:
 
 def title_of(metric: str, unit: str) -> str:
     """Return the title of a curve."""
-    titles = {"samples_per_s": "run_page.throughput", "loss": "run_page.loss", "accuracy": "run_page.accuracy"}
+    titles = {"samples_per_s": N_("Throughput"), "loss": N_("Loss"), "accuracy": N_("Accuracy")}
     name = metric.removesuffix(EACH)
-    words = message(titles[name]) if name in titles else clean.line(name, 80)
-    words = message("run_page.each_process", title=words) if metric.endswith(EACH) else words
+    words = _(titles[name]) if name in titles else clean.line(name, 80)
+    words = _("{title}, one process", title=words) if metric.endswith(EACH) else words
     return f"{words} [{clean.line(unit, 40)}]" if unit else words
 
 

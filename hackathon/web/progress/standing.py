@@ -14,13 +14,13 @@ from hackathon.runs.directory import RunDirectory
 from hackathon.runs.states import ENDING, RUNNING
 from hackathon.text.files import objects
 from hackathon.text.json_fields import moment_of
-from hackathon.text.messages import message
+from hackathon.text.messages import N_, _
 from hackathon.text.units import format_age, format_duration, format_moment
 from hackathon.web.page import sanitize as clean
 
 _ENDS_TEXTS = {
-    "step": "run_page.ends_step",
-    "epoch": "run_page.ends_epoch",
+    "step": N_("Step {done} of {total}: at this pace it ends at about {clock}, in {span}."),
+    "epoch": N_("{done} of {total} epochs done: at this pace it ends at about {clock}, in {span}."),
 }
 
 FILES = 4096
@@ -139,8 +139,8 @@ def _still(now: float, run: RunEntry, since: float | None) -> str:
         return ""
     span = format_duration(now - since)
     if run.step is not None:
-        return message("run_page.still_step", step=run.step, span=span)
-    return message("run_page.still", span=span)
+        return _("Stood still since step {step}, for {span}.", step=run.step, span=span)
+    return _("No new line for {span}.", span=span)
 
 
 def _end(now: float, run: RunEntry, inside: GuardedFolder) -> tuple[str, bool]:
@@ -149,8 +149,12 @@ def _end(now: float, run: RunEntry, inside: GuardedFolder) -> tuple[str, bool]:
     at_limit = ""
     if limit is not None:
         clock = format_moment(limit, "%H:%M")
-        key = "run_page.walltime_ends" if limit > now else "run_page.walltime_ended"
-        at_limit = message(key, span=format_duration(abs(limit - now)), clock=clock)
+        key = (
+            N_("The walltime ends at {clock}, in {span}.")
+            if limit > now
+            else N_("The walltime ended at {clock}, {span} ago.")
+        )
+        at_limit = _(key, span=format_duration(abs(limit - now)), clock=clock)
     first = min((rank_of(Path(name)) for name in inside.names("metrics") if _is_meter(name)), default=None)
     lines = _lines(inside, first, with_start=True) if first is not None else []
     parameters = RunDirectory(Path(run.project) / "runs" / run.id).known().parameters
@@ -158,13 +162,13 @@ def _end(now: float, run: RunEntry, inside: GuardedFolder) -> tuple[str, bool]:
     if progress is None or moment_of(progress.moment) is None:
         return at_limit, False
     end = progress.moment + progress.seconds
-    text = message(
+    text = _(
         _ENDS_TEXTS[progress.unit], done=f"{progress.done:.0f}", total=f"{progress.total:.0f}",
         span=format_duration(max(0.0, end - now)), clock=format_moment(end, "%H:%M"),
     )  # fmt: skip
     too_late = limit is not None and end > limit
     if too_late and limit is not None:
-        text = f"{text} {message('run_page.too_late', span=format_duration(end - limit))}"
+        text = f"{text} {_('That is {span} after its walltime.', span=format_duration(end - limit))}"
     return " ".join(part for part in (text, at_limit) if part), too_late
 
 

@@ -16,7 +16,7 @@ from hackathon.scaling.plot import pictures
 from hackathon.survey.records import SurveySummary
 from hackathon.text.endings import plain_style
 from hackathon.text.errors import HackathonError
-from hackathon.text.messages import localized, message, speaking, worded
+from hackathon.text.messages import _, localized, speaking, worded
 from hackathon.text.paths import shipped
 from hackathon.web.masking.event_mask import mask_of
 from hackathon.web.masking.mask import Mask
@@ -85,7 +85,7 @@ def report_files(
             page = _page(language, {**values, "words": words_of(view, masked=masked), "shown": figures})
             # inserted after masking, because a digest or an encoded picture may look like a path
             page = mask_page(page, mask).replace(f'content="{POLICY}"', f'content="{_policy()}"', 1)
-            for _, name, picture in photographs:
+            for __, name, picture in photographs:
                 page = page.replace(f'src="{name}"', f'src="{_as_letters(picture)}"', 1)
             files[f"report{ending}.html"] = signed(page)
     return files, list(dict.fromkeys(troubles))
@@ -135,7 +135,7 @@ def _drawn(source: Catalog, surveys: Sequence[SurveySummary]) -> tuple[dict[str,
     queue = iter(drawings)
     teams = [next(queue) for _ in figures]
     by_name = {name: [next(queue) for _ in group] for name, group in by_survey.items()}
-    trouble = message("report.no_plots", reason=problem) if problem else ""
+    trouble = _("the plots could not be drawn: {reason}", reason=problem) if problem else ""
     return {"teams": teams, "overview": view, "surveys": by_name}, trouble
 
 
@@ -150,11 +150,11 @@ def _pictures(
         picture = chart(summary, language, titled=True)
         if picture is None:
             continue
-        spec, alt, _, _ = picture
+        spec, alt, *__ = picture
         try:
             (raw,) = pictures([{**themed(spec), "background": "#ffffff", "padding": 12}], "svg")
         except HackathonError as error:
-            return drawings, message("report.no_plots", reason=error.message)
+            return drawings, _("the plots could not be drawn: {reason}", reason=error.message)
         file = f"report-{_plain(summary.name)}{ending}.svg"
         files[file] = signed_drawing(raw.decode("utf-8", "replace"), mask)
         drawings[summary.name] = (mask.text(alt), file)

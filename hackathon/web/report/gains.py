@@ -16,15 +16,15 @@ from hackathon.runs.record import RunRecord
 from hackathon.scaling.compare import Result, compare
 from hackathon.scaling.evidence import LENGTH, changes
 from hackathon.scaling.table import SUCCEEDED
-from hackathon.text.messages import message
+from hackathon.text.messages import N_, _
 from hackathon.web.page.sanitize import line
 
 _VERDICT_TEXTS = {
-    "came-true": "gains.verdict_came_true",
-    "not": "gains.verdict_not",
-    "noise": "gains.verdict_noise",
-    "unknown": "gains.verdict_unknown",
-    "untried": "gains.verdict_untried",
+    "came-true": N_("came true"),
+    "not": N_("did not help"),
+    "noise": N_("inside the noise"),
+    "unknown": N_("not known"),
+    "untried": N_("not tried"),
 }
 
 ROWS = 5
@@ -52,7 +52,7 @@ class AdviceRow:
     @property
     def verdict_text(self) -> str:
         """The verdict in words."""
-        return message(_VERDICT_TEXTS[self.verdict])
+        return _(_VERDICT_TEXTS[self.verdict])
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hackathon.text.messages import LANGUAGES, language, message, speaking
+from hackathon.text.messages import LANGUAGES, N_, _, language, speaking
 from hackathon.text.printable import printable
 from hackathon.text.units import format_size
 from hackathon.web.page.pages import Site, render
@@ -14,42 +14,42 @@ if TYPE_CHECKING:
     from hackathon.parallel.plan.request import PlanResult
 
 _OBJECTIVE_TEXTS = {
-    "step": "plan.objective_step",
-    "max-load": "plan.objective_max_load",
-    "fill": "plan.objective_fill",
+    "step": N_("Simulated step time"),
+    "max-load": N_("Time per micro-batch of the busiest stage"),
+    "fill": N_("Step time as RaNNC estimates it"),
 }
 
 _COLUMN_TEXTS = {
-    "stage": "plan.column_stage",
-    "operators": "plan.column_operators",
-    "count": "plan.column_count",
-    "replicas": "plan.column_replicas",
-    "forward": "plan.column_forward",
-    "backward": "plan.column_backward",
-    "transfer": "plan.column_transfer",
-    "memory": "plan.column_memory",
-    "saving": "plan.column_saving",
+    "stage": N_("stage"),
+    "operators": N_("operators"),
+    "count": N_("count"),
+    "replicas": N_("replicas"),
+    "forward": N_("forward"),
+    "backward": N_("backward"),
+    "transfer": N_("transfers"),
+    "memory": N_("memory"),
+    "saving": N_("memory saving"),
 }
 
 _PASS_TEXTS = {
-    "forward": "plan.pass_forward",
-    "backward": "plan.pass_backward",
-    "all-reduce": "plan.pass_all_reduce",
+    "forward": N_("forward"),
+    "backward": N_("backward"),
+    "all-reduce": N_("all-reduce"),
 }
 
 _KIND_TEXTS = {
-    "parameters": "plan.kind_parameters",
-    "gradients": "plan.kind_gradients",
-    "optimizer": "plan.kind_optimizer",
-    "activations": "plan.kind_activations",
-    "buffers": "plan.kind_buffers",
-    "workspace": "plan.kind_workspace",
+    "parameters": N_("parameters"),
+    "gradients": N_("gradients"),
+    "optimizer": N_("optimizer"),
+    "activations": N_("activations"),
+    "buffers": N_("buffers"),
+    "workspace": N_("workspace"),
 }
 
 _ALTERNATIVE_TEXTS = {
-    "one-device": "plan.alternative_one_device",
-    "even": "plan.alternative_even",
-    "data-parallel": "plan.alternative_data_parallel",
+    "one-device": N_("one device"),
+    "even": N_("cuts at even numbers of operators"),
+    "data-parallel": N_("data parallelism"),
 }
 
 
@@ -95,7 +95,9 @@ def write_plan_page(file: Path, result: "PlanResult", value: dict[str, Any]) -> 
         try:
             write_whole(path, plan_page(result, value, code, translations))
         except OSError as error:
-            raise RequestError("profile.not_written", file=path, what=error.strerror or error) from error
+            raise RequestError(
+                "profile.not_written", "{file} could not be written: {what}", file=path, what=error.strerror or error
+            ) from error
     return list(names.values())
 
 
@@ -103,7 +105,7 @@ def plan_page(result: "PlanResult", value: dict[str, Any], spoken: str, translat
     """Return the page of a plan that fits, in a language; `value`: its plan.json."""
     with speaking(spoken):
         view = plan_view(result, value)
-        title = message("plan.page_title")
+        title = _("Plan of a partition")
     return render(
         "plan.html.j2", Site(title=title, masked=False), spoken, lambda kind, key: None, others=translations,
         here="plan", view=view,
@@ -127,26 +129,32 @@ def plan_view(result: "PlanResult", value: dict[str, Any]) -> PlanView:
     chart = StepChart(plan)
     devices, used = result.request.devices, plan.devices_used
     largest = max(cost.memory.total for cost in plan.costs)
-    quality = message("plan.proven") if result.proven else message("plan.gap", gap=f"{100 * result.gap:.2g}")
-    objective = message(_OBJECTIVE_TEXTS[result.request.objective])
+    quality = (
+        _("this plan is proven to be the best") if result.proven else _("gap {gap} %", gap=f"{100 * result.gap:.2g}")
+    )
+    objective = _(_OBJECTIVE_TEXTS[result.request.objective])
     return PlanView(
         verdict=kind_of(plan),
-        quality=message("plan.bound", seconds=seconds(value["bound"]), quality=quality),
+        quality=_(
+            "No plan of this cost model takes less than {seconds} ({quality})",
+            seconds=seconds(value["bound"]),
+            quality=quality,
+        ),
         facts=[
-            (message("plan.fact_operators"), str(len(plan.graph.operators))),
-            (message("plan.fact_micro_batches"), str(plan.micro_batches)),
-            (message("plan.fact_memory"), format_size(devices.memory)),
-            (message("plan.fact_bandwidth"), f"{format_size(devices.bandwidth)}/s"),
-            (message("plan.fact_graph"), plan.graph.identity[:12]),
+            (_("Operators"), str(len(plan.graph.operators))),
+            (_("Micro-batches"), str(plan.micro_batches)),
+            (_("Memory of a device"), format_size(devices.memory)),
+            (_("Bandwidth"), f"{format_size(devices.bandwidth)}/s"),
+            (_("Graph"), plan.graph.identity[:12]),
         ],
         tiles=[
             (objective, seconds(value["value"]), ""),
-            (message("plan.fact_bound"), seconds(value["bound"]), quality),
-            (message("plan.fact_devices"), str(used), message("plan.fact_of", count=devices.count)),
-            (message("plan.fact_largest"), format_size(largest), f"{100 * largest / devices.memory:.0f} %"),
+            (_("No plan takes less than"), seconds(value["bound"]), quality),
+            (_("Devices used"), str(used), _("of {count}", count=devices.count)),
+            (_("Largest stage"), format_size(largest), f"{100 * largest / devices.memory:.0f} %"),
         ],
-        passes=[(message(_PASS_TEXTS[name]), color) for name, color in COLORS.items()],
-        kinds=[(message(_KIND_TEXTS[name]), color) for name, color in KINDS.items()],
+        passes=[(_(_PASS_TEXTS[name]), color) for name, color in COLORS.items()],
+        kinds=[(_(_KIND_TEXTS[name]), color) for name, color in KINDS.items()],
         width=WIDTH,
         step="\n".join(chart.lines(0)),
         step_height=chart.height,
@@ -154,15 +162,17 @@ def plan_view(result: "PlanResult", value: dict[str, Any]) -> PlanView:
         memory="\n".join(memory_bars(plan, 6)),
         memory_height=len(plan.stages) * (LANE + GAP) + 26,
         stages=[[printable(cell) for cell in row] for row in stage_rows(plan, value)],
-        stage_heads=[message(_COLUMN_TEXTS[name]) for name in STAGE_COLUMNS],
+        stage_heads=[_(_COLUMN_TEXTS[name]) for name in STAGE_COLUMNS],
         terms=[(term_name(term), seconds(term["seconds"])) for term in value["bound_terms"]],
         bound=seconds(value["plan_bound"]),
         alternatives=[
             (
-                message(_ALTERNATIVE_TEXTS[alternative["name"]]), seconds(alternative["value"]),
-                f"{alternative['value'] / value['value']:.2f}" if value["value"] > 0 else "–", alternative["feasible"],
+                _(_ALTERNATIVE_TEXTS[alternative["name"]]),
+                seconds(alternative["value"]),
+                f"{alternative['value'] / value['value']:.2f}" if value["value"] > 0 else "–",
+                alternative["feasible"],
             )
             for alternative in value["alternatives"]
         ],
         placement=list(placement_lines(value)),
-    )  # fmt: skip
+    )

@@ -12,7 +12,7 @@ from hackathon.index.catalog import Catalog
 from hackathon.index.outcomes import EventCount, count, foremost, outcomes
 from hackathon.index.published import laptops, without_hidden
 from hackathon.survey.records import SurveySummary
-from hackathon.text.messages import localized, message
+from hackathon.text.messages import N_, _, localized
 from hackathon.web.page.dates import days_text
 from hackathon.web.page.figures import Figure
 from hackathon.web.page.sanitize import block, line
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from hackathon.usage.usage import Usage
 
 _REMARK_TEXTS = {
-    "none": "report.remark_none",
-    "failed": "report.remark_failed",
-    "base": "report.remark_base",
+    "none": N_("team {team}: no runs are recorded, or this account cannot read them: {place}"),
+    "failed": N_("team {team}: no run succeeded"),
+    "base": N_("team {team}: no study has a valid result beyond its base, so there is no speed-up"),
 }
 
 LONGEST = 4000
@@ -250,7 +250,7 @@ def _tutors(event: "Event") -> TutorsView:
 def _tutor(tutor: "Tutor", *, named: bool) -> str:
     name = line(tutor.name or (tutor.user if named else ""), 100)
     affiliation = line(localized(tutor.affiliation), 200)
-    return message("report.with_affiliation", name=name, affiliation=affiliation) if name and affiliation else name
+    return _("{name} ({affiliation})", name=name, affiliation=affiliation) if name and affiliation else name
 
 
 def _clusters(source: Catalog) -> tuple[str, ...]:
@@ -277,7 +277,7 @@ def _used(usage: "Usage", source: Catalog) -> tuple[tuple[UsedRow, ...], tuple[U
     rows = [
         UsedRow(
             team=line(total.team or "", 100),
-            cluster=line(total.cluster, 60) or message("report.no_cluster"),
+            cluster=line(total.cluster, 60) or _("an unknown computer"),
             jobs=total.jobs,
             node_hours=total.spent.node_hours,
             gpu_hours=total.spent.gpu_hours or None,
@@ -323,7 +323,7 @@ def remarks(source: Catalog, surveys: Sequence[SurveySummary], view: ReportView)
     assert event is not None
     location = _Place(source.event_folder)
     texts = [
-        message("report.remark_empty", name=name, place=location.of((name,)))
+        _("`{name}` is empty: {place}", name=name, place=location.of((name,)))
         for name, value in (
             ("occasion", event.occasion), ("dates", event.dates), ("place", event.place), ("hosts", event.hosts),
             ("applied", event.applied is not None), ("schedule", event.schedule), ("lessons", event.lessons),
@@ -331,29 +331,42 @@ def remarks(source: Catalog, surveys: Sequence[SurveySummary], view: ReportView)
     ]  # fmt: skip
     article = {"authors": event.report.authors, "photographs": event.report.photographs}
     texts += [
-        message("report.remark_empty", name=f"report: {name}", place=location.of(("report",)))
+        _("`{name}` is empty: {place}", name=f"report: {name}", place=location.of(("report",)))
         for name, value in article.items() if not value
     ]  # fmt: skip
     if not event.report.closing:
-        texts.append(message("report.remark_thanks", name="report: closing", place=location.of(("report",))))
+        texts.append(
+            _(
+                "the last paragraph is a general word of thanks; write your own in `{name}`: {place}",
+                name="report: closing",
+                place=location.of(("report",)),
+            )
+        )
     teams = [(index, team) for index, team in enumerate(event.teams) if team.name not in source.hidden]
     for (index, team), result in zip(teams, view.teams, strict=False):
         if not team.took_part:
             continue
         facts: dict[str, Any] = {"team": team.name, "place": location.of(("teams", index))}
         texts += [
-            message("report.remark_team_empty", name=name, **facts)
+            _("team {team}: `{name}` is empty: {place}", name=name, **facts)
             for name, value in (("project", result.problem), ("model", team.model), ("done", team.done))
             if not value
         ]
         if result.state in ("none", "failed", "base"):
-            texts.append(message(_REMARK_TEXTS[result.state], **facts))
+            texts.append(_(_REMARK_TEXTS[result.state], **facts))
         if not team.members:
-            texts.append(message("report.remark_no_members", **facts))
-    texts += [message("report.remark_stranger", team=name) for name in strangers(source)]
+            texts.append(_("team {team}: no members: {place}", **facts))
+    texts += [
+        _("{team} has runs but is not in hackathon.yaml, so it is not in the report", team=name)
+        for name in strangers(source)
+    ]
     if event.publish.surveys:
         texts += [
-            message("report.remark_unreviewed", survey=survey.name)
+            _(
+                "survey {survey}: free-text answers are not in the report because they have not been reviewed: "
+                "surveys/{survey}/texts.yaml",
+                survey=survey.name,
+            )
             for survey in surveys
             if not survey.reviewed and any(question.kind == "text" for question in survey.survey.questions)
         ]
@@ -379,4 +392,4 @@ class _Place:
         """Return `hackathon.yaml, line 12`; the file name alone for a missing key."""
         if self._document is None or (len(path) == 1 and path not in self._document.places):
             return self._name
-        return message("report.place", file=self._name, line=self._document.line(path))
+        return _("{file}, line {line}", file=self._name, line=self._document.line(path))

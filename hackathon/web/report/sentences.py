@@ -4,22 +4,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from hackathon.scaling.show import number, percent
-from hackathon.text.messages import message
+from hackathon.text.messages import N_, NP_, _, pgettext
 from hackathon.web.page.dates import joined, listed
 from hackathon.web.report.report import PeopleView, ReportView, TutorsView
 from hackathon.web.report.team import marked, processes
 from hackathon.web.views.survey import SurveyView
 
 _COUNTED = {
-    "people": ("report.people_one", "report.people_many"),
-    "teams": ("report.teams_one", "report.teams_many"),
-    "jobs": ("report.jobs_one", "report.jobs_many"),
+    "people": (N_("1 person"), N_("{count} people")),
+    "teams": (N_("1 team"), NP_("report", "{count} teams")),
+    "jobs": (N_("1 job"), N_("{count} jobs")),
 }
 _HELD_TEXTS = {
-    (False, False): "report.held",
-    (True, False): "report.held_when",
-    (False, True): "report.held_place",
-    (True, True): "report.held_when_place",
+    (False, False): N_("This is the report on “{title}”."),
+    (True, False): N_("“{title}” was held on {when}."),
+    (False, True): N_("“{title}” was held at {place}."),
+    (True, True): N_("“{title}” was held on {when} at {place}."),
 }
 """Whether the report knows when and where it was → the sentence."""
 
@@ -60,7 +60,7 @@ class Words:
 
 def words_of(view: ReportView, *, masked: bool, pictures: Mapping[str, tuple[str, str]] | None = None) -> Words:
     """Return the sentences in the current language. `pictures`: survey → (description, file)."""
-    date = message("report.made", day=view.made)
+    date = _("Created on {day} with hackathon from the event’s records.", day=view.made)
     return Words(
         held=joined(_held(view), view.occasion),
         summary=_summary(view),
@@ -69,36 +69,39 @@ def words_of(view: ReportView, *, masked: bool, pictures: Mapping[str, tuple[str
         tutors=_tutors(view.tutors),
         used=_used(view),
         problems=_problems(view),
-        surveys=tuple((survey, survey_words(survey, *(pictures or {}).get(survey.name, ("", ""))))
-                      for survey in view.surveys),
-        authors=message("report.authors", authors=listed(view.authors)) if view.authors else "",
+        surveys=tuple(
+            (survey, survey_words(survey, *(pictures or {}).get(survey.name, ("", "")))) for survey in view.surveys
+        ),
+        authors=_("{authors}", authors=listed(view.authors)) if view.authors else "",
         closing=view.closing or _closing(view),
-        end=joined(date, message("report.masked") if masked else ""),
-    )  # fmt: skip
+        end=joined(
+            date, _("Names of people and machines are omitted, according to the event’s settings.") if masked else ""
+        ),
+    )
 
 
 def counted(word: str, count: int) -> str:
     """Return a number with its noun: `1 team`, `8 teams`."""
     one, many = _COUNTED[word]
-    return message(one if count == 1 else many, count=count)
+    return _(one if count == 1 else many, count=count)
 
 
 def _held(view: ReportView) -> str:
     text = _HELD_TEXTS[bool(view.when), bool(view.place)]
-    return message(text, title=view.title, when=view.when, place=view.place)
+    return _(text, title=view.title, when=view.when, place=view.place)
 
 
 def _facts(view: ReportView) -> list[tuple[str, str]]:
     people = view.people
-    came = message("report.people_of_teams", people=counted("people", people.people),
+    came = _("{people} in {teams}", people=counted("people", people.people),
                    teams=counted("teams", people.took_part)) if people.people else ""  # fmt: skip
     return [
-        (message("report.f_when"), view.when),
-        (message("report.f_place"), view.place),
-        (message("report.f_host"), view.hosts[0] if view.hosts else ""),
-        (message("report.f_cohosts"), message("report.comma").join(view.hosts[1:])),
-        (message("report.f_clusters"), message("report.comma").join(view.clusters)),
-        (message("report.f_people"), came),
+        (_("Date"), view.when),
+        (_("Place"), view.place),
+        (_("Host"), view.hosts[0] if view.hosts else ""),
+        (_("Co-hosts"), _(", ").join(view.hosts[1:])),
+        (_("Computers"), _(", ").join(view.clusters)),
+        (_("Participants"), came),
     ]
 
 
@@ -109,23 +112,30 @@ def _summary(view: ReportView) -> str:
     sentences = []
     if view.measured:
         sentences.append(
-            message(
-                "report.summary", people=counted("people", view.people.people),
+            _(
+                "{people} took part in {teams}; {measured} measured how far their training scales beyond its "
+"base.", people=counted("people", view.people.people),
                 teams=counted("teams", view.people.took_part), measured=counted("teams", view.count.measured),
             )
         )  # fmt: skip
         best = next((team for team in view.measured if team.name == view.best_team), None)
         if best is not None and best.best is not None and best.best.speedup > 1:
-            text = message(
-                "report.summary_best", speedup=number(best.best.speedup, 3),
-                processes=processes(best.best.processes), team=best.name,
-            )  # fmt: skip
+            text = _(
+                "The largest speed-up was {speedup} times on {processes} (team {team}).",
+                speedup=number(best.best.speedup, 3),
+                processes=processes(best.best.processes),
+                team=best.name,
+            )
             sentences.append(marked(text, best.best.doubted))
         elif best is not None:
-            sentences.append(message("report.summary_none_faster"))
+            sentences.append(_("None became faster with more processes."))
     sentences += [
-        message(
-            "report.summary_survey", title=survey.title, rate=percent(survey.rate), n=survey.n, invited=survey.invited
+        _(
+            "{rate} of those invited answered “{title}” ({n} of {invited}).",
+            title=survey.title,
+            rate=percent(survey.rate),
+            n=survey.n,
+            invited=survey.invited,
         )
         for survey in view.surveys
         if survey.name == view.headline and survey.rate is not None
@@ -136,75 +146,99 @@ def _summary(view: ReportView) -> str:
 def _people(people: PeopleView) -> str:
     chosen = counted("teams", people.chosen)
     if people.applied is None:
-        first = message("report.not_applied", chosen=chosen) if people.chosen else ""
+        first = _("{chosen} were selected.", chosen=chosen) if people.chosen else ""
     else:
-        first = message("report.applied", teams=counted("teams", people.applied), chosen=chosen)
+        first = _("{teams} applied; {chosen} were selected.", teams=counted("teams", people.applied), chosen=chosen)
     if not people.people:
-        return joined(first, message("report.nobody"))
+        return joined(first, _("No participants are recorded."))
     came = {"teams": counted("teams", people.took_part), "people": counted("people", people.people)}
-    kinds = [message("report.kind_count", kind=kind, count=count) for kind, count in people.kinds]
-    second = message("report.took_part", kinds=message("report.comma").join(kinds), **came)
+    kinds = [pgettext("report", "{kind} {count}", kind=kind, count=count) for kind, count in people.kinds]
+    second = _("{teams} with {people} took part: {kinds}.", kinds=_(", ").join(kinds), **came)
     return joined(first, second)
 
 
 def _tutors(tutors: TutorsView) -> str:
     count = counted("people", tutors.count)
     first = (
-        message("report.tutors_named", count=count, names=listed(tutors.names))
+        _("{count} helped the teams: {names}.", count=count, names=listed(tutors.names))
         if tutors.names
-        else message("report.tutors", count=count)
+        else _("{count} helped the teams.", count=count)
     )
-    return joined(first, message("report.tutors_know", knows=listed(tutors.knows)) if tutors.knows else "")
+    return joined(first, _("Topics: {knows}.", knows=listed(tutors.knows)) if tutors.knows else "")
 
 
 def _used(view: ReportView) -> str:
     sentences = []
     for total in view.used_in_all:
-        gpu = "" if total.gpu_hours is None else message("report.used_gpu", gpu_hours=number(total.gpu_hours, 3))
+        gpu = "" if total.gpu_hours is None else _(" ({gpu_hours} GPU-hours)", gpu_hours=number(total.gpu_hours, 3))
         sentences.append(
-            message(
-                "report.used_sentence", node_hours=number(total.node_hours, 3), gpu=gpu,
-                jobs=counted("jobs", total.jobs), cluster=total.cluster,
+            _(
+                "On {cluster} the teams used {node_hours} node-hours{gpu} in {jobs}.",
+                node_hours=number(total.node_hours, 3),
+                gpu=gpu,
+                jobs=counted("jobs", total.jobs),
+                cluster=total.cluster,
             )
-        )  # fmt: skip
+        )
     return joined(*sentences)
 
 
 def _problems(view: ReportView) -> str:
     if not view.problems:
         return ""
-    first = message("report.problems_one" if view.solved == 1 else "report.problems_lead", count=view.solved)
+    first = _(
+        N_("On the event’s problem board, one problem was marked as solved.")
+        if view.solved == 1
+        else N_("On the event’s problem board, {count} problems were marked as solved."),
+        count=view.solved,
+    )
     count = len(view.problems)
-    return joined(first, message("report.problems_some", count=count) if count < view.solved else "")
+    return joined(first, _("The newest {count} are listed.", count=count) if count < view.solved else "")
 
 
 def _closing(view: ReportView) -> str:
     """Return thanks to the people in the event; empty without participants."""
     if not view.people.people:
         return ""
-    helpers = [message("report.the_tutors")] if view.tutors.count else []
-    helpers += [message("report.the_cohosts", names=listed(view.hosts[1:]))] if view.hosts[1:] else []
-    return message("report.closing_helped", helpers=listed(helpers)) if helpers else message("report.closing")
+    helpers = [_("the tutors")] if view.tutors.count else []
+    helpers += [_("{names}", names=listed(view.hosts[1:]))] if view.hosts[1:] else []
+    return (
+        _("We thank everyone who took part, and {helpers} for their support.", helpers=listed(helpers))
+        if helpers
+        else _("We thank everyone who took part.")
+    )
 
 
 def survey_words(survey: SurveyView, alt: str = "", picture: str = "") -> SurveyWords:
     """Return the texts about one survey in the current language."""
     if survey.invited and survey.n > survey.invited:
-        answered = message("report.survey_answered_more", title=survey.title, n=survey.n, invited=survey.invited)
+        answered = _(
+            "“{title}”: {n} answers; invited according to the event: {invited}.",
+            title=survey.title,
+            n=survey.n,
+            invited=survey.invited,
+        )
     elif survey.rate is None:
-        answered = message("report.survey_answered_plain", title=survey.title, n=survey.n)
+        answered = _("“{title}”: {n} people answered.", title=survey.title, n=survey.n)
     else:
-        answered = message("report.survey_answered", title=survey.title, n=survey.n, invited=survey.invited,
-                           rate=percent(survey.rate))  # fmt: skip
+        answered = _(
+            "“{title}”: {n} of {invited} invited people answered (response rate {rate}).",
+            title=survey.title,
+            n=survey.n,
+            invited=survey.invited,
+            rate=percent(survey.rate),
+        )
     has_ratings = any(item.shown and item.n for item in survey.ratings)
     if survey.n < survey.smallest:
-        answered = joined(answered, message("survey_page.too_few", smallest=survey.smallest))
+        answered = joined(
+            answered,
+            _(
+                "Fewer than {smallest} people answered, so no results are shown, to protect their identity.",
+                smallest=survey.smallest,
+            ),
+        )
     parts = [
-        message("report.survey_direction", item=item.text, direction=item.direction)
-        for item in survey.ratings
-        if item.direction
+        _("{item}: {direction}", item=item.text, direction=item.direction) for item in survey.ratings if item.direction
     ]
-    directions = (
-        message("report.survey_directions", text=message("report.survey_semicolon").join(parts)) if parts else ""
-    )
+    directions = _("Away from the middle: {text}.", text=_("; ").join(parts)) if parts else ""
     return SurveyWords(answered, has_ratings, tuple(map(str, range(1, survey.levels + 1))), directions, alt, picture)

@@ -54,7 +54,12 @@ def write_together(folder: Path, files: Mapping[str, str | bytes], *, force: boo
     ]  # fmt: skip
     folders = [name for name in files if (folder / name).is_dir()]
     if folders or (foreign and not force):
-        raise RequestError("report.not_over", files=", ".join(str(folder / name) for name in folders or foreign))
+        raise RequestError(
+            "report.not_over",
+            "these files were changed since they were created, or were not created by this toolkit: {files}",
+            hint="move them away, write elsewhere with --to, or overwrite them with --force",
+            files=", ".join(str(folder / name) for name in folders or foreign),
+        )
     temporary: dict[str, Path] = {}
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -69,7 +74,13 @@ def write_together(folder: Path, files: Mapping[str, str | bytes], *, force: boo
         for name, path in temporary.items():
             path.rename(folder / name)
     except OSError as error:
-        raise RequestError("web.cannot_write", path=folder, reason=error.strerror or error) from None
+        raise RequestError(
+            "web.cannot_write",
+            "{path} cannot be written: {reason}",
+            hint="choose a folder of your own with --to",
+            path=folder,
+            reason=error.strerror or error,
+        ) from None
     finally:
         for path in temporary.values():
             with contextlib.suppress(OSError):

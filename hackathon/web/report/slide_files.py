@@ -12,7 +12,7 @@ from hackathon.config.event import Publish
 from hackathon.index.catalog import Catalog
 from hackathon.scaling.plot import pictures, plot_spec
 from hackathon.text.errors import HackathonError, RequestError
-from hackathon.text.messages import language, message
+from hackathon.text.messages import _, language
 from hackathon.text.paths import shipped
 from hackathon.web.masking.event_mask import mask_of
 from hackathon.web.masking.mask import Mask
@@ -37,7 +37,7 @@ def slide_files(source: Catalog, team: str, name: str) -> tuple[dict[str, str], 
     """
     suffix = Path(name).suffix.lower()
     if suffix not in SUFFIXES:
-        raise RequestError("slides.suffix", file=name)
+        raise RequestError("slides.suffix", "{file} is not a name for slides; it must end with .html or .md", file=name)
     content = deck(source, team)
     if content is None:
         return None
@@ -81,7 +81,7 @@ def _drawing(results: Mapping[str, Any], mask: Mask) -> tuple[str, str]:
     try:
         (raw,) = pictures([spec], "svg")
     except HackathonError as error:
-        return "", message("report.no_plots", reason=error.message)
+        return "", _("the plots could not be drawn: {reason}", reason=error.message)
     return signed_drawing(raw.decode("utf-8", "replace"), mask), ""
 
 

@@ -15,7 +15,7 @@ from hackathon.prediction.results import with_predictions
 from hackathon.runs.states import CANCELLED, ENDED
 from hackathon.scaling.show import doubt_mark, remarks
 from hackathon.scaling.table import SUCCEEDED
-from hackathon.text.messages import language, localized, message
+from hackathon.text.messages import N_, _, language, localized
 from hackathon.web.page.dates import days_text, listed
 from hackathon.web.page.sanitize import line
 from hackathon.web.report.team import best_of, speedup_sentence
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from hackathon.config.event import Event
 
 _FILE_TEXTS = {
-    "new": "slides.file_new",
-    "gone": "slides.file_gone",
-    "changed": "slides.file_changed",
-    "lines": "slides.file_lines",
+    "new": N_("new file: {name}"),
+    "gone": N_("file removed: {name}"),
+    "changed": N_("changed: {name}"),
+    "lines": N_("changed: {name} (lines: +{added}, −{gone})"),
 }
 
 POINTS, CHANGED, FILES, TROUBLES, POSTS, REMARKS = 9, 8, 6, 4, 5, 3
@@ -170,7 +170,7 @@ def _changed(compared: BeforeAfter | None) -> tuple[tuple[str, str, str], ...]:
     rows = [(entry.name, entry.before, entry.after) for entry in compared.changed]
     if compared.before.processes != compared.after.processes:
         sizes = str(compared.before.processes), str(compared.after.processes)
-        rows.insert(0, (message("scaling.plot_processes"), *sizes))
+        rows.insert(0, (_("Processes"), *sizes))
     return tuple(rows[:CHANGED])
 
 
@@ -184,17 +184,17 @@ def _files(source: Catalog, compared: BeforeAfter | None) -> tuple[str, ...]:
     page = diff_page(left, right, source.memory)
     texts = [_file(change) for change in page.files[:FILES]]
     more = len(page.files) - len(texts) + page.files_left
-    return (*texts, message("slides.more_files", count=more)) if more > 0 else tuple(texts)
+    return (*texts, _("and {count} more files", count=more)) if more > 0 else tuple(texts)
 
 
 def _file(change: FileChange) -> str:
     if change.kind != "changed":
-        return message(_FILE_TEXTS[change.kind], name=change.name)
+        return _(_FILE_TEXTS[change.kind], name=change.name)
     added = sum(kind == "add" for kind, _ in change.lines)
     gone = sum(kind == "gone" for kind, _ in change.lines)
     if not (added or gone) or change.left_out:
-        return message("slides.file_changed", name=change.name)
-    return message("slides.file_lines", name=change.name, added=added, gone=gone)
+        return _("changed: {name}", name=change.name)
+    return _("changed: {name} (lines: +{added}, −{gone})", name=change.name, added=added, gone=gone)
 
 
 def _points(results: dict[str, Any] | None) -> tuple[PointRow, ...]:
@@ -247,9 +247,11 @@ def _solved(failed: RunEntry, runs: Sequence[RunEntry], memory: Memory) -> str:
     ][:3]
     differences += [file.name for file in page.files[:3]]
     if not differences:
-        return message("slides.solved_same", run=good.id)
-    return message(
-        "slides.solved_by", run=good.id, changes=listed([line(difference, 120) for difference in differences])
+        return _("next successful run {run}, same request", run=good.id)
+    return _(
+        "next successful run {run}: {changes}",
+        run=good.id,
+        changes=listed([line(difference, 120) for difference in differences]),
     )
 
 

@@ -10,7 +10,7 @@ from hackathon.index.studies import by_study, by_team, results_of
 from hackathon.profiling.sentences import sentences
 from hackathon.scaling.show import number, percent
 from hackathon.scaling.table import SUCCEEDED
-from hackathon.text.messages import localized, message
+from hackathon.text.messages import N_, NP_, _, localized
 from hackathon.web.page.dates import joined, listed
 from hackathon.web.page.sanitize import block, line
 from hackathon.web.views.before_after import BeforeAfter, change
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
     from hackathon.config.event import Team
 
 _TEAM_TEXTS = {
-    "best": "report.team_best",
-    "base": "report.team_base",
-    "failed": "report.team_failed",
-    "none": "report.team_none",
+    "best": N_("{speedup} times as fast with {processes} as with {base}, parallel efficiency {efficiency} ({about})."),
+    "base": N_("No speed-up is recorded."),
+    "failed": N_("No results are recorded."),
+    "none": N_("No results are recorded."),
 }
 
 _MODE_TEXTS = {
-    "weak": "report.mode_weak",
-    "strong": "report.mode_strong",
+    "weak": N_("weak scaling"),
+    "strong": N_("strong scaling"),
 }
 
 LONGEST = 2000
@@ -88,7 +88,7 @@ class TeamResult:
     @property
     def sentence(self) -> str:
         """The result of its main study, in words."""
-        return message(_TEAM_TEXTS[self.state]) if self.best is None else speedup_sentence(self.best)
+        return _(_TEAM_TEXTS[self.state]) if self.best is None else speedup_sentence(self.best)
 
     @property
     def other_sentences(self) -> tuple[tuple[str, str], ...]:
@@ -98,26 +98,30 @@ class TeamResult:
 
 def marked(text: str, doubted: str) -> str:
     """Return a sentence with the mark of the doubts about its number, if there are any."""
-    return message("report.doubted", text=text, mark=doubted) if doubted else text
+    return _("{text} This number is {mark}.", text=text, mark=doubted) if doubted else text
 
 
 def speedup_sentence(best: BestSpeedup) -> str:
     """Return a study's result in words, with a mark if it is doubted or not comparable."""
-    about = [message(_MODE_TEXTS[best.mode])] if best.mode else []
+    about = [_(_MODE_TEXTS[best.mode])] if best.mode else []
     about += [", ".join(best.clusters)] if best.clusters else []
     if best.value is not None and best.base_value is not None:
         about.append(f"{number(best.base_value)} → {number(best.value)} {best.unit}")
-    text = message(
-        "report.team_best", speedup=number(best.speedup, 3), efficiency=percent(best.efficiency),
-        processes=processes(best.processes), base=processes(best.base), about=message("report.comma").join(about),
-    )  # fmt: skip
+    text = _(
+        "{speedup} times as fast with {processes} as with {base}, parallel efficiency {efficiency} ({about}).",
+        speedup=number(best.speedup, 3),
+        efficiency=percent(best.efficiency),
+        processes=processes(best.processes),
+        base=processes(best.base),
+        about=_(", ").join(about),
+    )
     text = marked(text, best.doubted)
-    return text if best.compared else message("report.not_compared", text=text)
+    return text if best.compared else _("Measured on the team’s own computer, not compared: {text}", text=text)
 
 
 def processes(count: int) -> str:
     """Return a number of processes in words."""
-    return message("report.processes_one" if count == 1 else "report.processes_many", count=count)
+    return _(NP_("report", "1 process") if count == 1 else N_("{count} processes"), count=count)
 
 
 def team_results(source: Catalog, reached: Iterable[TeamOutcome]) -> list[TeamResult]:
@@ -187,19 +191,23 @@ def changed_text(comparison: BeforeAfter) -> str:
     """Return the changes between a team's first measurement and its best one, as a sentence."""
     before, after = comparison.before, comparison.after
     if before.processes == after.processes:
-        rise = message("report.rise_same", processes=processes(after.processes))
+        rise = _("on {processes}", processes=processes(after.processes))
     else:
-        rise = message("report.rise_more", before=processes(before.processes), after=processes(after.processes))
-    text = message(
-        "report.rise", how=rise, metric=metric_name(before.metric), before=number(before.value),
-        after=number(after.value), unit=before.unit,
-    )  # fmt: skip
+        rise = _("(from {before} to {after})", before=processes(before.processes), after=processes(after.processes))
+    text = _(
+        "{metric} went from {before} to {after} {unit} {how}.",
+        how=rise,
+        metric=metric_name(before.metric),
+        before=number(before.value),
+        after=number(after.value),
+        unit=before.unit,
+    )
     if comparison.changed:
         steps = [f"{change.name}: {change.before} → {change.after}" for change in comparison.changed[:STEPS]]
-        text = joined(text, message("report.changed", steps=listed(steps)))
+        text = joined(text, _("Changed: {steps}.", steps=listed(steps)))
     return text
 
 
 def metric_name(metric: str) -> str:
     """Return a metric's label; a program's own metric keeps its name."""
-    return message("report.throughput") if metric == "samples_per_s" else metric
+    return _("throughput") if metric == "samples_per_s" else metric

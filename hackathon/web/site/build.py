@@ -17,7 +17,7 @@ from hackathon.index.studies import results_of
 from hackathon.prediction.results import with_predictions
 from hackathon.text.errors import HackathonError
 from hackathon.text.files import write_whole
-from hackathon.text.messages import localized, message, speaking
+from hackathon.text.messages import N_, _, localized, speaking
 from hackathon.web.crate import crate
 from hackathon.web.masking.mask import Mask
 from hackathon.web.masking.masked_page import mask_page
@@ -147,7 +147,7 @@ class SiteBuilder:
                 continue
             problem = values[1].get("problem")
             if problem:
-                output.warnings.append(message("web.no_plot", study=file, reason=problem))
+                output.warnings.append(_("the page of {study} has no plot: {reason}", study=file, reason=problem))
                 output.incomplete.append(file)
             text, specs = plot_files.parted(self._page(page, language, *values))
             write_whole(folder / file, compact(text))
@@ -158,7 +158,7 @@ class SiteBuilder:
 
     def _left_out(self, page: SitePage, language: str, why: object) -> str:
         name = type(why).__name__ if isinstance(why, Exception) else why
-        return message("site.page_left_out", page=self.site.file(page.name, language), reason=name)
+        return _("{page} is not in the site: {reason}", page=self.site.file(page.name, language), reason=name)
 
     def _values(self, page: SitePage, source: Catalog, language: str) -> tuple[str, dict[str, Any]] | None:
         with speaking(language):
@@ -204,7 +204,14 @@ class SiteBuilder:
         with speaking(language):
             if event is not None:
                 texts = [days_text(event.dates), localized(event.place), *(localized(host) for host in event.hosts[:1])]
-            lead = message("site.lead" if event else "web.index_lead")
+            lead = _(
+                N_("What the teams built, how far their training scales, and how to run it again.")
+                if event
+                else N_(
+                    "How training scales beyond one GPU: measured throughput, speed-up, and parallel "
+                    "efficiency of every study."
+                )
+            )
             host = texts[2] if len(texts) > 2 else ""
         address = self.rules.address
         base = address if address.endswith("/") or not address else f"{address}/"
@@ -241,7 +248,7 @@ class SiteBuilder:
                 crate.write_crate(path, folder / name, mask=self.mask, publish=self.rules)
             except (HackathonError, *GARBAGE) as error:
                 reason = error.message if isinstance(error, HackathonError) else type(error).__name__
-                output.warnings.append(message("site.page_left_out", page=name, reason=reason))
+                output.warnings.append(_("{page} is not in the site: {reason}", page=name, reason=reason))
 
     def _files(self, folder: Path, names: set[str], output: BuiltPart) -> None:
         if self.logo is not None and self.logo_name in names:
@@ -252,7 +259,9 @@ class SiteBuilder:
             try:
                 write_whole(folder / name, FILES[name](self.cache))
             except HackathonError as error:
-                output.warnings.append(message("site.no_scripts", reason=error.message))
+                output.warnings.append(
+                    _("plots are static images and cannot be zoomed: {reason}", reason=error.message)
+                )
         if f"{ALL_RESULTS}.csv" not in names:
             return
         lines = [line for part in self.site.parts for line in self._lines(part)]
@@ -306,7 +315,7 @@ def made_by(maker: SiteBuilder, folder: Path, files: Sequence[str], workers: int
                 child.terminate()
                 child.join()
     if output.failed:
-        raise HackathonError("site.worker_failed", reason=output.failed)
+        raise HackathonError("site.worker_failed", "the site could not be created: {reason}", reason=output.failed)
     return output
 
 

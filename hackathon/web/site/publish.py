@@ -104,7 +104,13 @@ def publish(
             kept_site.keep(directory, kept_site.Kept(swap.publication(target), complete, plan.marks))
             return published
     except OSError as error:
-        raise RequestError("web.cannot_write", path=directory, reason=error.strerror or error) from None
+        raise RequestError(
+            "web.cannot_write",
+            "{path} cannot be written: {reason}",
+            hint="choose a folder of your own with --to",
+            path=directory,
+            reason=error.strerror or error,
+        ) from None
 
 
 @contextlib.contextmanager

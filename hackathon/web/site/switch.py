@@ -62,7 +62,12 @@ def staging(directory: Path) -> Iterator[Path]:
     """
     writable_folder(directory)
     if os.path.lexists(directory / SITE) and not (directory / SITE / MARK).is_file():
-        raise RequestError("site.foreign_site", path=directory / SITE)
+        raise RequestError(
+            "site.foreign_site",
+            "{path} was not created by hackathon publish",
+            hint="choose another folder with --to, or move that folder away",
+            path=directory / SITE,
+        )
     folder = directory / f"{TEMPORARY}{os.getpid()}-{os.urandom(4).hex()}"
     folder.mkdir()
     try:

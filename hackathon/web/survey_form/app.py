@@ -29,7 +29,7 @@ from hackathon.survey.records import Value
 from hackathon.survey.tokens import TokenError, plain_token
 from hackathon.survey.values import ValueProblem, read_values
 from hackathon.text.errors import HackathonError, RequestError
-from hackathon.text.messages import LANGUAGES, message, speaking
+from hackathon.text.messages import LANGUAGES, Message, _, speaking
 from hackathon.text.printable import printable
 from hackathon.web.dashboard.access import HEADERS, Receive, Scope, Send, named_by, refuse, with_headers
 from hackathon.web.dashboard.forms import FormRefused, check_type, pairs_of, read_body
@@ -126,7 +126,11 @@ class SurveyApp:
         except (HackathonError, OSError) as error:
             self._tell(error)
             with speaking(preferred(scope)):
-                return Response(message("survey_form.broken_form") + "\n", 503, media_type="text/plain")
+                return Response(
+                    _("The form cannot be shown at the moment. Try again in a minute, and tell the organisers.") + "\n",
+                    503,
+                    media_type="text/plain",
+                )
         languages = survey.languages or LANGUAGES
         language = next((value for name, value in query if name == LANGUAGE and value in languages), None)
         language = language or preferred(scope, languages)
@@ -183,7 +187,22 @@ class SurveyApp:
                 raise FormRefused(410, "closed")
             if outcome == "anew":
                 view = View(await self._thread(lambda: self.collection.survey), view.event)
-                return _html(view.form(language, token, raw, [ValueProblem("", "survey_form.anew")]), 422)
+                return _html(
+                    view.form(
+                        language,
+                        token,
+                        raw,
+                        [
+                            ValueProblem(
+                                "",
+                                Message(
+                                    "survey_form.anew", "The questions have been changed: please check them again."
+                                ),
+                            )
+                        ],
+                    ),
+                    422,
+                )
         state = await self._state(token)
         if state == "spent":
             return _html(view.words(language, "spent"), 409)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from hackathon.config.survey import Question, Survey
 from hackathon.survey.values import ValueProblem, plain_number
-from hackathon.text.messages import localized, message
+from hackathon.text.messages import _, localized
 from hackathon.text.printable import printable
 
 PREFIX = "q-"
@@ -112,8 +112,8 @@ def _field(question: Question, typed: list[str], problem: str) -> Field:
         kept(typed[0]) if typed and question.kind in ("text", "number") else "", shown(question.low),
         shown(question.high), shown(question.unit) if question.kind == "number" else "",
         question.longest if question.kind == "text" else 0, tuple(_hints(question)),
-        message("survey_form.required") if question.required else "",
-        message("survey_form.none") if single and not question.required else "", problem,
+        _("required") if question.required else "",
+        _("No answer") if single and not question.required else "", problem,
         question.least, question.most, _range(question),
     )  # fmt: skip
 
@@ -129,9 +129,9 @@ def _choices(question: Question, typed: list[str]) -> list[Choice]:
 def _hints(question: Question) -> list[str]:
     hints = [shown(question.help)]
     if question.kind == "choices":
-        hints.append(message("survey_form.several"))
+        hints.append(_("Select all that apply."))
     elif question.kind == "text":
-        hints.append(message("survey_form.longest", count=question.longest))
+        hints.append(_("At most {count} characters.", count=question.longest))
     hints.append(_range(question))
     return [hint for hint in hints if hint]
 
@@ -142,7 +142,7 @@ def _range(question: Question) -> str:
     if question.kind != "number" or (least is None and most is None):
         return ""
     if most is None:
-        return message("survey_form.at_least", least=least)
+        return _("A number, {least} or more.", least=least)
     if least is None:
-        return message("survey_form.at_most", most=most)
-    return message("survey_form.between", least=least, most=most)
+        return _("A number, {most} or less.", most=most)
+    return _("A number from {least} to {most}.", least=least, most=most)

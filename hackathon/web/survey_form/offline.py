@@ -7,7 +7,7 @@ from typing import Any
 
 from hackathon.config.survey import Survey
 from hackathon.survey.frozen import promise
-from hackathon.text.messages import language, message, speaking
+from hackathon.text.messages import N_, _, language, speaking
 from hackathon.text.paths import shipped
 from hackathon.web.page.pages import allowed, environment, style
 from hackathon.web.survey_form.form import TOKEN, fields_of, shown
@@ -40,7 +40,7 @@ def offline_page(name: str, digest: str, survey: Survey, event: str) -> str:
             forms.append({
                 "language": code, "heading": shown(survey.title), "introduction": shown(survey.introduction),
                 "promise": promise(survey), "fields": fields_of(survey), "event": event,
-                "texts": {word: message(text) for word, text in PAGE_WORDS.items()},
+                "texts": {word: _(text) for word, text in PAGE_WORDS.items()},
             })  # fmt: skip
     with speaking(survey.languages[0]):
         return _page(
@@ -50,13 +50,15 @@ def offline_page(name: str, digest: str, survey: Survey, event: str) -> str:
 
 
 PAGE_WORDS = {
-    "save": "survey_form.save",
-    "save_lead": "survey_form.save_lead",
-    "saved": "survey_form.saved",
-    "code_field": "survey_form.code_field",
-    "code_wanted": "survey_form.code_wanted",
-    "missing": "survey_form.missing",
-    "too_long": "survey_form.too_long",
+    "save": N_("Save the answer as a file"),
+    "save_lead": N_(
+        "This page works offline and sends nothing: submit the saved file as instructed by the organisers."
+    ),
+    "saved": N_("Saved: {name}. Submit this file."),
+    "code_field": N_("Code"),
+    "code_wanted": N_("Enter the code on your slip."),
+    "missing": N_("Please answer this question."),
+    "too_long": N_("{count} {count:character|characters} too many."),
 }
 
 

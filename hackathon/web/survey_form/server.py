@@ -40,13 +40,28 @@ def public_address(url: str) -> PublicAddress:
         parts = urlsplit(url)
         port, host = parts.port, parts.hostname or ""
     except ValueError:
-        raise RequestError("survey_form.bad_url", url=url) from None
+        raise RequestError(
+            "survey_form.bad_url",
+            "{url} cannot be used as the start of links",
+            hint="use for example https://survey.example.org/ or http://login1:8017/, without ? and #",
+            url=url,
+        ) from None
     host = f"[{host}]" if ":" in host else host
     plain = not (parts.username or parts.password or parts.query or parts.fragment or "?" in url or "#" in url)
     if parts.scheme not in ("http", "https") or not _HOST.fullmatch(host) or not _PATH.fullmatch(parts.path):
-        raise RequestError("survey_form.bad_url", url=url)
+        raise RequestError(
+            "survey_form.bad_url",
+            "{url} cannot be used as the start of links",
+            hint="use for example https://survey.example.org/ or http://login1:8017/, without ? and #",
+            url=url,
+        )
     if not plain or port == 0:
-        raise RequestError("survey_form.bad_url", url=url)
+        raise RequestError(
+            "survey_form.bad_url",
+            "{url} cannot be used as the start of links",
+            hint="use for example https://survey.example.org/ or http://login1:8017/, without ? and #",
+            url=url,
+        )
     path = "/" + parts.path.strip("/") + ("/" if parts.path.strip("/") else "")
     return PublicAddress(f"{parts.scheme}://{host}{f':{port}' if port else ''}{path}", host.lower(), path)
 

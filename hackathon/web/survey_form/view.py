@@ -8,21 +8,33 @@ from urllib.parse import urlencode
 from hackathon.config.survey import Survey
 from hackathon.survey.frozen import promise
 from hackathon.survey.values import ValueProblem
-from hackathon.text.messages import message, speaking
+from hackathon.text.messages import N_, _, speaking
 from hackathon.web.page.pages import allowed, environment, style
 from hackathon.web.survey_form.form import LANGUAGE, TOKEN, fields_of, kept, others_of, shown
 
 _WORDS = {
-    "not_stored": ("survey_form.not_stored", "survey_form.not_stored_lead"),
-    "done": ("survey_form.done", "survey_form.done_lead"),
-    "again": ("survey_form.again", "survey_form.again_lead"),
-    "spent": ("survey_form.spent", "survey_form.spent_lead"),
-    "closed": ("survey_form.closed", "survey_form.closed_lead"),
-    "code": ("survey_form.code", "survey_form.code_lead"),
-    "busy": ("survey_form.busy", "survey_form.busy_lead"),
-    "large": ("survey_form.large", "survey_form.large_lead"),
-    "broken": ("survey_form.broken", "survey_form.broken_lead"),
-    "slow": ("survey_form.slow", "survey_form.slow_lead"),
+    "not_stored": (
+        N_("Not sent: your answer could not be saved"),
+        N_("Your input is still below. Try again in a minute; if it fails again, tell the organisers."),
+    ),
+    "done": (N_("Thank you"), N_("Your answer is counted. You can close this page.")),
+    "again": (
+        N_("Thank you, your answer is already counted"),
+        N_("This answer was already received and is counted only once. You can close this page."),
+    ),
+    "spent": (
+        N_("This link has been used"),
+        N_("If you have already answered, you are done. If not, ask the organisers for another link."),
+    ),
+    "closed": (N_("The survey is closed"), N_("Answers are no longer accepted.")),
+    "code": (N_("Your code"), N_("Open the link that you received, or enter the code on your slip.")),
+    "busy": (N_("Too many attempts"), N_("Wait a minute, then try again.")),
+    "large": (N_("Your answer is too long"), N_("Nothing was sent. Go back in the browser and shorten your texts.")),
+    "broken": (N_("This is not an answer to the form"), N_("Nothing was sent. Open your link again and answer there.")),
+    "slow": (
+        N_("Your answer did not arrive in time"),
+        N_("Nothing was sent. Go back in the browser and send it again."),
+    ),
 }
 """What a page says → its heading and its sentence."""
 
@@ -69,7 +81,7 @@ class View:
         `ask`: with a field for the token; `unknown`: an invalid token that was typed there.
         """
         with speaking(language):
-            heading, lead = (message(text) for text in _WORDS[key])
+            heading, lead = (_(text) for text in _WORDS[key])
             lines = [lead]
             thanks = shown(self.survey.thanks) if key in ("done", "again") else ""
             return self._page(

@@ -15,7 +15,7 @@ from hackathon.config.trust import trusted_event_folder
 from hackathon.index.catalog import Catalog
 from hackathon.index.record import key_of
 from hackathon.text.errors import HackathonError, RequestError
-from hackathon.text.messages import message
+from hackathon.text.messages import _
 from hackathon.text.paths import expanded
 from hackathon.web.page import sanitize as clean
 from hackathon.web.page.addresses import Options, option
@@ -156,9 +156,7 @@ def board_view(source: Catalog, find: str = "") -> BoardView:
         find=" ".join(find.split()),
         all=sum(map(len, groups.values())),
         passed=sum(entry.count for entry in board.passed),
-        problems=tuple(message(identifier, **values) for identifier, values in board.place.problems)
-        if source.live
-        else (),
+        problems=tuple(_(identifier, **values) for identifier, values in board.place.problems) if source.live else (),
         named=display.users,
         tutoring=source.live and board.people.is_tutor(os.geteuid()),
     )
@@ -278,7 +276,11 @@ def board_now(source: Catalog) -> Board:
     """
     path = _folder(source)
     if path is None:
-        raise RequestError("board.no_shared")
+        raise RequestError(
+            "board.no_shared",
+            "no shared directory is configured for the event",
+            hint="give --shared DIR, set HACKATHON_SHARED, or write `shared: DIR` in hackathon.yaml",
+        )
     if not os.environ.get(VARIABLE) and source.event_folder is not None:
         trusted_event_folder(source.event_folder)  # others read what is written at the path in its file
     return read_board(open_place(path), People(source.event))

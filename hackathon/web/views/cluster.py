@@ -16,7 +16,7 @@ from hackathon.scaling.plot import filled
 from hackathon.scaling.show import number as shown
 from hackathon.schedulers.profiles import known_dialect, load_cluster
 from hackathon.text.errors import HackathonError
-from hackathon.text.messages import localized, message
+from hackathon.text.messages import N_, _, localized
 from hackathon.text.numbers import finite
 from hackathon.text.paths import shipped
 from hackathon.text.units import format_moment, format_size, format_walltime
@@ -115,7 +115,7 @@ class ClustersView:
 def values(source: Catalog, key: str = "") -> dict[str, Any] | None:
     """Return the template's values, figures drawn."""
     view = clusters_view(source)
-    figures, _ = drawn([cluster.figure for cluster in view.clusters if cluster.figure], source.memory)
+    figures, __ = drawn([cluster.figure for cluster in view.clusters if cluster.figure], source.memory)
     by_name = {figure.name: figure for figure in figures}
     clusters = [
         replace(cluster, figure=by_name[cluster.figure.name]) if cluster.figure else cluster
@@ -187,15 +187,15 @@ def _cluster(
     use = source.event.clusters.get(name) if source.event is not None else None
     facts = []
     if use is not None:
-        facts = [ClusterFact(message("machines.queue_event"), line(use.queue or ""))]
-        facts += [ClusterFact(message("machines.reservation"), line(use.reservation or ""))]
+        facts = [ClusterFact(_("The event's queue"), line(use.queue or ""))]
+        facts += [ClusterFact(_("Reservation"), line(use.reservation or ""))]
         facts += _budget(use.budget)
     try:
         cluster = profile(source, name)
     except HackathonError as error:
         return ClusterView(line(name), line(name), tuple(fact for fact in facts if fact.value), problem=error.message)
-    facts.insert(0, ClusterFact(message("machines.scheduler"), line(cluster.scheduler)))
-    facts.append(ClusterFact(message("machines.launchers"), ", ".join(cluster.launchers)))
+    facts.insert(0, ClusterFact(_("Scheduler"), line(cluster.scheduler)))
+    facts.append(ClusterFact(_("Launchers"), ", ".join(cluster.launchers)))
     node = _node(cluster)
     queues = tuple(
         _queue(cluster, key, queue, bool(use and use.queue == key), counts, occupancy)
@@ -221,12 +221,12 @@ def _budget(budget: Budget | None) -> list[ClusterFact]:
     if budget is None:
         return []
     parts = {
-        "machines.node_hours": budget.node_hours,
-        "machines.gpu_hours": budget.gpu_hours,
-        "machines.tokens": budget.tokens,
+        N_("{count} node-hours"): budget.node_hours,
+        N_("{count} GPU-hours"): budget.gpu_hours,
+        N_("{count} tokens"): budget.tokens,
     }
-    text = [message(key, count=shown(value)) for key, value in parts.items() if value is not None]
-    return [ClusterFact(message("machines.budget"), ", ".join(text))]
+    text = [_(key, count=shown(value)) for key, value in parts.items() if value is not None]
+    return [ClusterFact(_("Budget of a team"), ", ".join(text))]
 
 
 def _node(cluster: Cluster) -> tuple[ClusterFact, ...]:
@@ -235,22 +235,20 @@ def _node(cluster: Cluster) -> tuple[ClusterFact, ...]:
     memory = format_size(node.memory).replace(".0 ", " ") if node.memory else ""
     cores = "" if node.cores == "auto" else str(node.cores)
     facts = [
-        ClusterFact(
-            message("machines.gpus"), "" if node.gpus == "auto" else gpus, not unsure & {"node.gpus", "node.gpu"}
-        ),
-        ClusterFact(message("machines.cores"), cores, "node.cores" not in unsure),
-        ClusterFact(message("machines.memory"), memory, "node.memory" not in unsure),
-        ClusterFact(message("machines.network"), line(node.network or ""), "node.network" not in unsure),
+        ClusterFact(_("GPUs"), "" if node.gpus == "auto" else gpus, not unsure & {"node.gpus", "node.gpu"}),
+        ClusterFact(_("Cores"), cores, "node.cores" not in unsure),
+        ClusterFact(_("Memory"), memory, "node.memory" not in unsure),
+        ClusterFact(_("Network"), line(node.network or ""), "node.network" not in unsure),
     ]
     facts += [
         ClusterFact(
-            message("machines.peak", kind=line(kind)), f"{shown(float(value))} TFLOPS", "peak_tflops" not in unsure
+            _("Peak of a GPU, {kind}", kind=line(kind)), f"{shown(float(value))} TFLOPS", "peak_tflops" not in unsure
         )
         for kind, value in cluster.peak_tflops.items()
     ]
     if cluster.memory_gb_s is not None:
         bandwidth = f"{shown(float(cluster.memory_gb_s))} GB/s"
-        facts.append(ClusterFact(message("machines.bandwidth"), bandwidth, "memory_gb_s" not in unsure))
+        facts.append(ClusterFact(_("Memory bandwidth of a GPU"), bandwidth, "memory_gb_s" not in unsure))
     return tuple(fact for fact in facts if fact.value)
 
 
@@ -326,14 +324,19 @@ def _figure(name: str, title: str, speeds: Sequence[Speed]) -> Figure | None:
     spoken = "; ".join(f"{label}: {shown(bus, 3)}" for label, bus in points)
     return Figure(
         name=name,
-        title=message("machines.figure", operation=chosen),
-        alt=message("machines.figure_alt", operation=chosen, cluster=title, points=spoken),
+        title=_("Bus bandwidth of {operation}", operation=chosen),
+        alt=_(
+            "Bar chart of the bus bandwidth of {operation} on {cluster} in GB/s: {points}.",
+            operation=chosen,
+            cluster=title,
+            points=spoken,
+        ),
         spec=spec,
-        columns=(message("machines.shape"), message("machines.plot_bandwidth")),
+        columns=(_("Nodes, processes"), _("Bus bandwidth [GB/s]")),
         rows=tuple((label, shown(bus, 3)) for label, bus in points),
     )
 
 
 def _shape(speed: Speed) -> str:
-    key = "machines.shape_one" if speed.nodes == 1 else "machines.shape_count"
-    return message(key, nodes=speed.nodes, processes=speed.processes)
+    key = N_("{nodes} node, {processes} processes") if speed.nodes == 1 else N_("{nodes} nodes, {processes} processes")
+    return _(key, nodes=speed.nodes, processes=speed.processes)

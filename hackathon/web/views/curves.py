@@ -11,7 +11,7 @@ from hackathon.logs.values import number
 from hackathon.logs.words import EACH
 from hackathon.scaling.plot import filled
 from hackathon.scaling.show import number as shown
-from hackathon.text.messages import message
+from hackathon.text.messages import N_, _
 from hackathon.text.paths import shipped
 from hackathon.web.page.figures import Figure
 from hackathon.web.progress.run_curves import (
@@ -26,12 +26,12 @@ from hackathon.web.progress.run_curves import (
 )
 
 _TELEMETRY_TEXTS = {
-    ("gpu", "utilisation"): "run_page.gpu_utilisation",
-    ("gpu", "memory"): "run_page.gpu_memory",
-    ("gpu", "power"): "run_page.gpu_power",
-    ("cpu", "utilisation"): "run_page.cpu_utilisation",
-    ("cpu", "memory"): "run_page.cpu_memory",
-    ("cpu", "power"): "run_page.cpu_power",
+    ("gpu", "utilisation"): N_("GPU utilisation [%]"),
+    ("gpu", "memory"): N_("Memory of a GPU [GiB]"),
+    ("gpu", "power"): N_("Power of a GPU [W]"),
+    ("cpu", "utilisation"): N_("CPU utilisation [%]"),
+    ("cpu", "memory"): N_("Main memory [GiB]"),
+    ("cpu", "power"): N_("Power [W]"),
 }
 
 POINTS, BUCKETS = 240, 96
@@ -84,8 +84,8 @@ class Span:
         """The unit of the axis (a message's id) and its seconds."""
         length = self.end - self.begin
         if length < 180:
-            return "run_page.axis_seconds", 1.0
-        return ("run_page.axis_minutes", 60.0) if length < 3 * 3600 else ("run_page.axis_hours", 3600.0)
+            return N_("seconds since the start"), 1.0
+        return (N_("minutes since the start"), 60.0) if length < 3 * 3600 else (N_("hours since the start"), 3600.0)
 
 
 def progress(
@@ -164,7 +164,7 @@ def _progress_figure(
         shipped("templates", "plots", "progress.vl.json"),
         {
             "width": width,
-            "x_title": message(axis),
+            "x_title": _(axis),
             "x_domain": [domain[0], domain[1] if domain[1] > domain[0] else domain[0] + 1],
             "y_scale": scale_of(metric, least, most, log=wish.log),
             "y_format": "~s" if most >= 1000 else ".4~r",
@@ -177,8 +177,8 @@ def _progress_figure(
     )
     numbers = {"first": shown(drawn[0][1]), "last": shown(drawn[-1][1]), "least": shown(least), "most": shown(most)}
     rows = tuple((shown(x, 3), shown(y)) for x, y in thinned(drawn, ROWS))
-    alt = message("run_page.alt_progress", title=title, **numbers)
-    return Figure(name, title, alt, spec, (message(axis), title), rows)
+    alt = _("{title}: first {first}, last {last}, lowest {least}, highest {most}.", title=title, **numbers)
+    return Figure(name, title, alt, spec, (_(axis), title), rows)
 
 
 def scale_of(metric: str, least: float, most: float, *, log: bool = False) -> dict[str, object]:
@@ -291,19 +291,23 @@ def _telemetry_figure(
     spec = filled(
         shipped("templates", "plots", "telemetry.vl.json"),
         {
-            "x_title": message(axis),
+            "x_title": _(axis),
             "x_domain": [0, (span.end - span.begin) / seconds],
             "y_domain": [0, 100 if measure == "utilisation" and most <= 100 else most * 1.1 or 1.0],
         },
         {"all": everything, "hosts": lines},
     )
-    title = message(_TELEMETRY_TEXTS[kind, measure])
+    title = _(_TELEMETRY_TEXTS[kind, measure])
     mean = fmean(point["mean"] for point in everything)
     least = min(point["least"] for point in everything)
-    alt = message(
-        "run_page.alt_telemetry", title=title, mean=shown(mean, 3), least=shown(least, 3), most=shown(most, 3)
+    alt = _(
+        "{title} over time: mean {mean}, lowest {least}, highest {most}.",
+        title=title,
+        mean=shown(mean, 3),
+        least=shown(least, 3),
+        most=shown(most, 3),
     )
-    columns = (message(axis), message("run_page.least"), message("run_page.mean"), message("run_page.most"))
+    columns = (_(axis), _("lowest"), _("mean"), _("highest"))
     picked = everything[:: -(-len(everything) // ROWS)]
     rows = tuple(
         (shown(point["x"], 3), shown(point["least"], 3), shown(point["mean"], 3), shown(point["most"], 3))

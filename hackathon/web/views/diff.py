@@ -14,7 +14,7 @@ from hackathon.runs.directory import files_of
 from hackathon.runs.record import read_record
 from hackathon.scaling.show import number
 from hackathon.scaling.show import state as state_word
-from hackathon.text.messages import message
+from hackathon.text.messages import N_, _
 from hackathon.text.numbers import finite
 from hackathon.web.page import sanitize as clean
 from hackathon.web.page.pages import span
@@ -22,14 +22,14 @@ from hackathon.web.views.run import allowed, marked
 from hackathon.web.views.run_view import HOSTS, counted, end_metrics, end_texts, mapping, request_rows
 
 _ENV_TEXTS = {
-    "python": "web.env_python",
-    "packages": "web.env_packages",
-    "mpi": "web.env_mpi",
-    "modules": "web.env_modules",
-    "gpus": "web.env_gpus",
-    "cores": "web.env_cores",
-    "kernel": "web.env_kernel",
-    "interfaces": "web.env_interfaces",
+    "python": N_("Python"),
+    "packages": N_("Packages"),
+    "mpi": N_("MPI"),
+    "modules": N_("Modules"),
+    "gpus": N_("GPUs of a node"),
+    "cores": N_("Cores"),
+    "kernel": N_("Kernel"),
+    "interfaces": N_("Network interfaces"),
 }
 
 FILE, FILE_LINES = 200_000, 3000
@@ -176,10 +176,10 @@ class RunSide:
     def results(self) -> dict[str, Value]:
         """Return the run's results."""
         summary = self.summary
-        results: dict[str, Value] = {message("diff_page.state"): (state_word(summary.state), None)}
-        results[message("diff_page.reason")] = (summary.reason or NONE, None)
+        results: dict[str, Value] = {_("State"): (state_word(summary.state), None)}
+        results[_("Reason")] = (summary.reason or NONE, None)
         if summary.seconds is not None:
-            results[message("diff_page.seconds")] = (span(summary.seconds), summary.seconds)
+            results[_("Duration")] = (span(summary.seconds), summary.seconds)
         numbers = end_metrics(self.path, self.inside, self.record, self.memory).values
         first = (summary.metric, "loss", "accuracy")
         names = [*(name for name in first if name in numbers), *sorted(set(numbers) - set(first))]
@@ -189,7 +189,7 @@ class RunSide:
     def request(self) -> dict[str, Value]:
         """Return the run's request: parameters first, then the command."""
         rows = [(row.name, row.value) for row in request_rows(self.record)]
-        first = [row for row in rows if row[0].startswith(message("run_page.row_parameters", name=""))]
+        first = [row for row in rows if row[0].startswith(_("parameter {name}", name=""))]
         words = " ".join(self.record.command)
         remaining = [row for row in rows if row not in first]
         return {name: (value, None) for name, value in [*first, ("command", words), *remaining] if value}
@@ -213,7 +213,7 @@ class RunSide:
             }
             for key, value in listed.items():
                 if value:
-                    settings.setdefault(message(_ENV_TEXTS[key]), {})[value] = None
+                    settings.setdefault(_(_ENV_TEXTS[key]), {})[value] = None
             for key, version in mapping(host.get("packages")).items():
                 packages.setdefault(str(key), {})[str(version)] = None
         return {name: (", ".join(texts), None) for name, texts in [*settings.items(), *sorted(packages.items())]}
@@ -222,9 +222,9 @@ class RunSide:
         """Return the origin of its program, without the files."""
         git = mapping(self.origin.get("git"))
         facts = {
-            message("diff_page.commit"): str(git.get("commit") or ""),
-            message("diff_page.branch"): str(git.get("branch") or ""),
-            message("diff_page.digest"): str(self.origin.get("digest") or ""),
+            _("git commit"): str(git.get("commit") or ""),
+            _("git branch"): str(git.get("branch") or ""),
+            _("SHA-256 of the source"): str(self.origin.get("digest") or ""),
         }
         return {name: (value, None) for name, value in facts.items() if value}
 
@@ -237,11 +237,11 @@ class RunSide:
         """Return the lines of a file of its copy, or why there are none (a message's id)."""
         raw = self.inside.read(f"source/{name}", FILE + 1)
         if raw is None:
-            return "diff_page.not_kept"
+            return N_("its content was not saved")
         if b"\0" in raw:
-            return "diff_page.binary"
+            return N_("not a text file")
         lines = raw.decode("utf-8", "replace").splitlines()
-        return "diff_page.long" if len(raw) > FILE or len(lines) > FILE_LINES else lines
+        return N_("too long to compare line by line") if len(raw) > FILE or len(lines) > FILE_LINES else lines
 
 
 def _lines(value: object) -> str:
@@ -289,10 +289,18 @@ def _file(
     after: list[str] | str = right.lines_of(name) if name in now else []
     if isinstance(before, str) or isinstance(after, str):
         why = before if isinstance(before, str) else str(after)
-        return FileChange(name, kind, why=message(why))
+        return FileChange(name, kind, why=_(why))
     lines = marked(_without_head(unified_diff(before, after, lineterm="", n=3)))
     if not lines:
-        return FileChange(name, kind, why=message("diff_page.no_line" if kind == "changed" else "diff_page.empty"))
+        return FileChange(
+            name,
+            kind,
+            why=_(
+                N_("its lines are equal; line endings or encoding may differ")
+                if kind == "changed"
+                else N_("empty file")
+            ),
+        )
     return FileChange(name, kind, tuple(lines[:room]), max(0, len(lines) - room))
 
 

@@ -12,7 +12,7 @@ from hackathon.index.studies import StudyRuns, best_series, by_study, results_of
 from hackathon.scaling.doubts import believed
 from hackathon.scaling.show import doubt_mark, percent
 from hackathon.scaling.table import SUCCEEDED
-from hackathon.text.messages import localized, message
+from hackathon.text.messages import N_, _, localized
 from hackathon.web.page.dates import days_text
 from hackathon.web.page.figures import drawn
 from hackathon.web.page.pages import moment
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from hackathon.config.event import Event
 
 _MODE_TEXTS = {
-    "weak": "web.mode_weak",
-    "strong": "web.mode_strong",
+    "weak": N_("weak scaling"),
+    "strong": N_("strong scaling"),
 }
 
 HIGHLIGHTS = 2
@@ -183,14 +183,14 @@ def _highlights(answers: SurveyView) -> Iterator[Highlight]:
     for item in order:
         share = target_share(item)
         if share is not None:
-            note = message("survey_page.highlight", label=share.label, count=share.count, of=share.of)
+            note = _("{label}: {count} of {of}", label=share.label, count=share.count, of=share.of)
             yield Highlight(answers.name, item.text, percent(share.value), note)
 
 
 def _hours(uses: Sequence[teams.Use]) -> Iterator[HoursView]:
     names = {
-        "gpu_hours": message("site.gpu_hours"), "node_hours": message("site.node_hours"),
-        "tokens": message("site.tokens"),
+        "gpu_hours": _("GPU-hours"), "node_hours": _("Node-hours"),
+        "tokens": _("Tokens"),
     }  # fmt: skip
     for kind, name in names.items():
         amounts = [(use.cluster, amount) for use in uses if (amount := getattr(use, kind)) is not None]
@@ -215,8 +215,8 @@ def _study(study: StudyRuns, memory: Memory) -> Card:
         doubted = doubt_mark(good[-1]["doubts"])
         best = LargestPoint(good[-1]["processes"], good[-1]["speedup"], good[-1]["efficiency"], doubted)
     clusters = sorted({run.cluster for run in study.runs if run.cluster})
-    mode = [message(_MODE_TEXTS[results["mode"]])] if results["mode"] else []
-    mode += [message("tuning_page.kind")] if is_tuned(study, memory) else []
+    mode = [_(_MODE_TEXTS[results["mode"]])] if results["mode"] else []
+    mode += [_("tuning")] if is_tuned(study, memory) else []
     return Card(
         "study",
         study.key,

@@ -16,12 +16,12 @@ from hackathon.logs.metrics import rank_of
 from hackathon.logs.values import number
 from hackathon.runs.record import RunRecord, read_record
 from hackathon.text.errors import RequestError
-from hackathon.text.messages import message
+from hackathon.text.messages import N_, _
 from hackathon.text.units import format_walltime
 
 _ROW_TEXTS = {
-    "parameters": "run_page.row_parameters",
-    "variables": "run_page.row_variables",
+    "parameters": N_("parameter {name}"),
+    "variables": N_("variable {name}"),
 }
 
 LAST = 64 << 10
@@ -161,7 +161,7 @@ def request_rows(record: RunRecord) -> list[RunFact]:
             continue
         if name in ("parameters", "variables") and isinstance(value, dict):
             rows += [
-                RunFact(message(_ROW_TEXTS[name], name=key), str(entry), _origin(origins, name, key))
+                RunFact(_(_ROW_TEXTS[name], name=key), str(entry), _origin(origins, name, key))
                 for key, entry in value.items()
             ]
         elif isinstance(value, dict):

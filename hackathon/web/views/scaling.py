@@ -13,7 +13,7 @@ from hackathon.scaling.doubts import believed
 from hackathon.scaling.plot import PANELS, filled, panel
 from hackathon.scaling.show import number, percent
 from hackathon.scaling.table import SUCCEEDED, TARGET
-from hackathon.text.messages import message
+from hackathon.text.messages import N_, _
 from hackathon.text.paths import shipped
 from hackathon.web.page.addresses import Options, option
 from hackathon.web.page.figures import Figure, drawn
@@ -21,13 +21,21 @@ from hackathon.web.page.references import References, read_references
 from hackathon.web.page.sanitize import line
 
 _PLOT_TEXTS = {
-    "speedup": "scaling.plot_speedup",
-    "efficiency": "scaling.plot_efficiency",
+    "speedup": N_("Speed-up"),
+    "efficiency": N_("Parallel efficiency"),
 }
 
 _ALT_TEXTS = {
-    "speedup": "look.alt_speedup",
-    "efficiency": "look.alt_efficiency",
+    "speedup": N_(
+        "Speed-up over processes on logarithmic axes for {count} teams, with the ideal line, the target line and "
+        "published results. The largest is {team}: {speedup} × on {processes} processes. The data follow as a "
+        "table."
+    ),
+    "efficiency": N_(
+        "Parallel efficiency over processes for {count} teams, with the ideal line, the target line and published "
+        "results. {team} has the largest speed-up, with {efficiency} on {processes} processes. The data follow as "
+        "a table."
+    ),
 }
 
 SIZE = {"width": 480, "height": 360, "autosize": {"type": "fit", "contains": "padding"}}
@@ -232,9 +240,9 @@ def _fills(view: Overview, name: str) -> dict[str, Any]:
         "colours": {"domain": order, "range": [result.mark.colour for result in marked if result.mark]},
         "shapes": {"domain": order, "range": [names[result.mark.shape] for result in marked if result.mark]},
         "tooltip": [
-            {"field": "name", "type": "nominal", "title": message("look.column_who")},
-            {"field": "processes", "type": "quantitative", "title": message("scaling.plot_processes")},
-            {"field": "told", "type": "nominal", "title": message(_PLOT_TEXTS[name])},
+            {"field": "name", "type": "nominal", "title": _("Team")},
+            {"field": "processes", "type": "quantitative", "title": _("Processes")},
+            {"field": "told", "type": "nominal", "title": _(_PLOT_TEXTS[name])},
         ],
     }  # fmt: skip
 
@@ -257,7 +265,7 @@ def _datasets(view: Overview, fills: Mapping[str, Any], name: str) -> dict[str, 
             # above the axis, those of several teams on top of each other
             above = at[size] = at.get(size, 0) + 1
             height = low * 1.16**above if name == "speedup" else fills["efficiency_domain"][1] * 0.045 * above
-            row = {"processes": size, name: _short(height), "name": result.team, "told": message("look.failed")}
+            row = {"processes": size, name: _short(height), "name": result.team, "told": _("failed")}
             failed.append({**row, "order": order})
         for size, speedup, efficiency in result.points:
             # All lines begin on the ideal one, for any process count at which a study began.
@@ -310,14 +318,14 @@ def _figure(view: Overview, spec: dict[str, Any], name: str) -> Figure:
     chart = {**panel(spec, name), "background": None, "padding": PADDING, **SIZE}
     return Figure(
         name=f"all-{name}",
-        title=message(_PLOT_TEXTS[name]),
-        alt=message(
+        title=_(_PLOT_TEXTS[name]),
+        alt=_(
             _ALT_TEXTS[name], count=len(view.drawn), team=best.team, processes=best.processes,
             speedup=number(best.speedup, 3), efficiency=percent(best.efficiency),
         ),
         spec=chart,
         columns=(
-            message("look.column_who"), message("scaling.plot_processes"), message(_PLOT_TEXTS[name]),
+            _("Team"), _("Processes"), _(_PLOT_TEXTS[name]),
         ),
         rows=tuple(_rows(view, name)),
     )  # fmt: skip
@@ -328,6 +336,6 @@ def _rows(view: Overview, name: str) -> Iterable[tuple[str, ...]]:
         for size, speedup, efficiency in result.points:
             yield result.team, str(size), number(speedup, 3) if name == "speedup" else percent(efficiency)
         for size in result.failed:
-            yield result.team, str(size), f"× {message('look.failed')}"
+            yield result.team, str(size), f"× {_('failed')}"
     for reference in view.references.points if view.published else ():
         yield reference.name, str(reference.processes), reference.speedups if name == "speedup" else reference.share

@@ -8,7 +8,7 @@ from hackathon.profiling.shares import PARTS
 from hackathon.scaling.plot import filled
 from hackathon.scaling.show import label
 from hackathon.scaling.table import series_of
-from hackathon.text.messages import message
+from hackathon.text.messages import _, pgettext
 from hackathon.text.paths import shipped
 from hackathon.web.page.figures import Figure
 
@@ -29,7 +29,7 @@ def study_shares(results: Mapping[str, Any]) -> list[Figure]:
         for entry in series
         for point in entry["points"]
         if point.get("shares")
-        for size in [message("shares.processes", processes=point["processes"])]
+        for size in [_("{processes} {processes:process|processes}", processes=point["processes"])]
     ]
     texts = [
         point_sentence(point["processes"], point["shares"])
@@ -37,7 +37,7 @@ def study_shares(results: Mapping[str, Any]) -> list[Figure]:
         for point in entry["points"]
         if point.get("shares")
     ]
-    return _figures(message("shares.by_processes"), message("scaling.plot_processes"), bars, bars, texts)
+    return _figures(_("Shares of a step by process count"), _("Processes"), bars, bars, texts)
 
 
 def rank_shares(shares: Mapping[str, Any] | None, processes: int) -> list[Figure]:
@@ -48,11 +48,11 @@ def rank_shares(shares: Mapping[str, Any] | None, processes: int) -> list[Figure
     if not shares:
         return []
     late = shares["late_rank"]
-    ranks = [(message("shares.rank", rank=rank["rank"]), rank) for rank in shares["ranks"]]
+    ranks = [(_("rank {rank}", rank=rank["rank"]), rank) for rank in shares["ranks"]]
     drawn = ranks[:RANKS]
     drawn += [entry for entry in ranks[RANKS:] if entry[1]["rank"] == late]
     texts = [point_sentence(processes, shares)]
-    return _figures(message("shares.by_rank"), message("shares.column_rank"), drawn, ranks, texts)
+    return _figures(_("Shares of a step by rank"), _("rank"), drawn, ranks, texts)
 
 
 def _figures(
@@ -69,7 +69,7 @@ def _figures(
         "names": [part_name(part) for part in parts], "colours": [COLOURS[part] for part in parts], "head": head,
     }  # fmt: skip
     spec = filled(shipped("templates", "plots", "shares.vl.json"), fills, {"parts": _segments(drawn)})
-    columns = (head, message("shares.column_step"), *(part_name(part) for part in parts))
+    columns = (head, pgettext("shares", "step"), *(part_name(part) for part in parts))
     table = tuple(
         (name, duration(shares["seconds"]), *(_cell(shares, part) for part in parts)) for name, shares in rows
     )

@@ -11,7 +11,7 @@ from hackathon.index.studies import by_team, run_key
 from hackathon.jobs.settings import settings_text
 from hackathon.runs.directory import RunDirectory, files_of
 from hackathon.runs.record import SPEEDUP_TAG
-from hackathon.text.messages import message
+from hackathon.text.messages import N_, _, pgettext
 from hackathon.text.units import format_size
 from hackathon.tuning import batches, result
 from hackathon.tuning.batches import LargestBatch
@@ -161,9 +161,9 @@ def _kept(run: RunEntry) -> tuple[SpeedupResult | None, LargestBatch | None]:
 def _outcome(result: SpeedupResult) -> str:
     """Return the result of a comparison in one line."""
     if not result.applied:
-        return message("speedup.nothing")
+        return _("no option is faster outside the noise with an unchanged loss")
     best = _best(result)
-    return message("speedup_page.faster", settings=settings_text(result.applied), ratio=best)
+    return _("{ratio} × with {settings}", settings=settings_text(result.applied), ratio=best)
 
 
 def _best(result: SpeedupResult) -> str:
@@ -176,8 +176,12 @@ def _best(result: SpeedupResult) -> str:
 
 def _batch_outcome(batch: LargestBatch) -> str:
     if batch.largest is None:
-        return message("speedup_page.no_batch")
-    return message("speedup_page.batch", largest=batch.largest, recommended=batch.recommended or "–")
+        return _("the largest batch is not known")
+    return _(
+        "largest batch {largest}, recommended {recommended}",
+        largest=batch.largest,
+        recommended=batch.recommended or "–",
+    )
 
 
 def _about(summary: RunEntry, team: str) -> dict[str, Any]:
@@ -191,12 +195,12 @@ def _options(summary: RunEntry, team: str, result: SpeedupResult) -> SpeedupView
     compared, together = result.compared, result.together
     tiles = []
     if result.applied:
-        tiles.append(Tile(message("speedup_page.tile_best"), _best(result), "×", settings_text(result.applied)))
-    tiles.append(Tile(message("speedup_page.tile_faster"), str(sum(row.wins for row in compared.rows)),
-                      f"/ {len(compared.rows)}", message("speedup_page.tile_faster_note")))  # fmt: skip
+        tiles.append(Tile(_("Fastest settings"), _best(result), "×", settings_text(result.applied)))
+    tiles.append(Tile(_("Options to use"), str(sum(row.wins for row in compared.rows)),
+                      f"/ {len(compared.rows)}", _("faster, and the loss stays the same")))  # fmt: skip
     largest = max(compared.shares.items(), key=lambda entry: entry[1], default=None)
     if largest is not None:
-        name = message("speedup_page.tile_share")
+        name = _("Largest part of a step")
         tiles.append(Tile(name, f"{100 * largest[1]:.0f}", "%", _part(largest[0])))
     rows = [TableRow(tuple(option_cells(row)), row.wins, row.verdict in ("slower", "failed") or row.loss == "worse")
             for row in compared.rows]  # fmt: skip
@@ -219,22 +223,22 @@ def _options(summary: RunEntry, team: str, result: SpeedupResult) -> SpeedupView
 def _part(name: str) -> str:
     from hackathon.profiling.shares import PART_TEXTS
 
-    return message(PART_TEXTS[name]) if name in PART_TEXTS else name
+    return _(PART_TEXTS[name]) if name in PART_TEXTS else name
 
 
 def _batches(summary: RunEntry, team: str, batch: LargestBatch) -> SpeedupView:
-    tiles = [Tile(message("speedup_page.tile_first"), str(batch.first), "", batch.parameter)]
+    tiles = [Tile(_("Batch as it is"), str(batch.first), "", batch.parameter)]
     if batch.largest is not None:
-        tiles.insert(0, Tile(message("speedup_page.tile_largest"), str(batch.largest)))
+        tiles.insert(0, Tile(_("Largest batch"), str(batch.largest)))
     if batch.recommended is not None:
-        words = message("speedup_page.tile_confirmed" if batch.confirmed else "speedup_page.tile_not_confirmed")
-        tiles.insert(1, Tile(message("speedup_page.tile_recommended"), str(batch.recommended), "", words))
+        words = _(N_("confirmed by a longer start") if batch.confirmed else N_("not confirmed"))
+        tiles.insert(1, Tile(_("Recommended batch"), str(batch.recommended), "", words))
     if batch.limit is not None:
-        of = message("speedup_page.of_addresses" if batch.virtual else "speedup_page.of_device")
-        tiles.append(Tile(message("speedup_page.tile_limit"), format_size(batch.limit), "", of))
+        of = _(N_("address space of a process") if batch.virtual else N_("memory of the GPU"))
+        tiles.append(Tile(_("Limit of memory"), format_size(batch.limit), "", of))
     if batch.noise is not None:
         bound = "" if batch.noise.samples is not None else "≥ "
-        name, unit = message("speedup_page.tile_noise"), message("speedup_page.samples")
+        name, unit = _("Gradient noise scale"), pgettext("speedup_page", "samples")
         tiles.append(Tile(name, f"{bound}{batch.noise.bound:.3g}", "", unit))
     rows = [
         TableRow(
@@ -246,7 +250,7 @@ def _batches(summary: RunEntry, team: str, batch: LargestBatch) -> SpeedupView:
         **_about(summary, team),
         kind="batches",
         tiles=tuple(tiles),
-        lead=(message("speedup_page.lead_batches", parameter=batch.parameter),),
+        lead=(_("Each start is a fresh process with another value of {parameter}.", parameter=batch.parameter),),
         table=SpeedupTable(tuple(probe_heads()), tuple(rows)),
         after=tuple(largest_sentences(batch, summary.id)),
         use="",

@@ -22,22 +22,27 @@ from hackathon.scaling.doubts import believed, merged
 from hackathon.scaling.plot import PANELS, panel, plot_spec
 from hackathon.scaling.show import doubt_mark, label, number, percent
 from hackathon.scaling.table import SUCCEEDED, points_of, series_of
-from hackathon.text.messages import language, message
+from hackathon.text.messages import N_, _, language
 from hackathon.web.page.figures import Figure, drawn
 from hackathon.web.page.sanitize import line, value
 from hackathon.web.views.shares import study_shares
 from hackathon.web.views.tuning import tuning_view
 
 _PLOT_TEXTS = {
-    "speedup": "scaling.plot_speedup",
-    "efficiency": "scaling.plot_efficiency",
+    "speedup": N_("Speed-up"),
+    "efficiency": N_("Parallel efficiency"),
 }
 
 SIZE = {"width": 440, "height": 340, "autosize": {"type": "fit", "contains": "padding"}}
 """Both pictures of a page have this size for all labels, so that they are aligned side by side."""
 QUIET = "#5b6675"
 """The colour of secondary marks, which the style sheet also defines."""
-ALT = {"speedup": "web.alt_speedup", "efficiency": "web.alt_efficiency"}
+ALT = {
+    "speedup": N_("Line chart of speed-up over processes: {points}. The table below holds the same numbers."),
+    "efficiency": N_(
+        "Line chart of parallel efficiency over processes: {points}. The table below holds the same numbers."
+    ),
+}
 
 
 @dataclass(frozen=True)
@@ -227,10 +232,10 @@ def _series_figure(spec: Mapping[str, Any], results: Mapping[str, Any], name: st
     )
     return Figure(
         name=name,
-        title=message(_PLOT_TEXTS[name]),
-        alt=message(ALT[name], points=points),
+        title=_(_PLOT_TEXTS[name]),
+        alt=_(ALT[name], points=points),
         spec=chart,
-        columns=(message("scaling.plot_processes"), *names),
+        columns=(_("Processes"), *names),
         rows=tuple((str(size), *(column.get(size, "–") for column in columns)) for size in sizes),
     )
 
@@ -256,11 +261,11 @@ def _figure(
     sizes = sorted({*texts, *(size for column in beside for size in column)})
     return Figure(
         name=name,
-        title=message(_PLOT_TEXTS[name]),
-        alt=message(ALT[name], points=", ".join(f"{size}: {text}" for size, text in texts.items())),
+        title=_(_PLOT_TEXTS[name]),
+        alt=_(ALT[name], points=", ".join(f"{size}: {text}" for size, text in texts.items())),
         spec=chart,
         columns=(
-            message("scaling.plot_processes"), message(_PLOT_TEXTS[name]), message("teams.single_runs"),
+            _("Processes"), _(_PLOT_TEXTS[name]), _("Single runs"),
             *(other for other, _ in studies),
         ),
         rows=tuple(

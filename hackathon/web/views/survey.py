@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from hackathon.index.catalog import Catalog
 from hackathon.survey.records import Breakdown, FreeText, ItemSummary, Share, SurveySummary
-from hackathon.text.messages import language, localized, message
+from hackathon.text.messages import N_, NP_, _, language, localized
 from hackathon.web.page.figures import Figure, drawn
 from hackathon.web.page.sanitize import line
 from hackathon.web.page.survey_words import ItemView, ShareView
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
     from hackathon.config.survey import Question
 
 _SHARE_TEXTS = {
-    "on_target": "survey_page.share_on_target",
-    "top": "survey_page.share_top",
-    "bottom": "survey_page.share_bottom",
-    "top_one": "survey_page.share_top_one",
-    "bottom_one": "survey_page.share_bottom_one",
-    "told": "survey_page.share_told",
+    "on_target": N_("In the middle"),
+    "top": N_("Highest two levels"),
+    "bottom": N_("Lowest two levels"),
+    "top_one": N_("Highest level"),
+    "bottom_one": N_("Lowest level"),
+    "told": N_("{share} ({count} of {of})"),
 }
 
 _TAG_TEXTS = {
-    "thanks": "survey_page.tag_thanks",
-    "request": "survey_page.tag_request",
-    "difficulty": "survey_page.tag_difficulty",
-    "": "survey_page.tag_none",
+    "thanks": N_("What was good"),
+    "request": N_("Requests"),
+    "difficulty": NP_("survey_page", "Difficulties"),
+    "": N_("Other remarks"),
 }
 
 TAGS = ("thanks", "request", "difficulty")
@@ -151,7 +151,7 @@ def survey_figures(summary: SurveySummary, prefix: str = "survey") -> list[Figur
     if picture is None:
         return []
     spec, alt, columns, rows = picture
-    return [Figure(f"{prefix}-ratings", message("survey_page.chart"), alt, spec, columns, rows)]
+    return [Figure(f"{prefix}-ratings", _("Answers by level"), alt, spec, columns, rows)]
 
 
 def _item(item: ItemSummary) -> ItemView:
@@ -199,7 +199,7 @@ def _shares(item: ItemSummary) -> tuple[ShareView, ...]:
 
 
 def _share(name: str, share: Share) -> ShareView:
-    return ShareView(message(_SHARE_TEXTS[name]), share.count, share.of, share.value, share.low, share.high)
+    return ShareView(_(_SHARE_TEXTS[name]), share.count, share.of, share.value, share.low, share.high)
 
 
 def _direction(item: ItemSummary) -> str:
@@ -208,13 +208,18 @@ def _direction(item: ItemSummary) -> str:
     if question.target != "middle" or not item.shown or not item.n or not (item.too_low or item.too_high):
         return ""
     low, high = (line(localized(end), 60) for end in (question.low, question.high))
-    return message("survey_page.direction", low=low or 1, below=item.too_low, high=high or question.levels,
-                   above=item.too_high)  # fmt: skip
+    return _(
+        "{below} towards “{low}”, {above} towards “{high}”",
+        low=low or 1,
+        below=item.too_low,
+        high=high or question.levels,
+        above=item.too_high,
+    )
 
 
 def _breakdown(breakdown: Breakdown) -> BreakdownView:
     labels = {value: line(localized(label, value), 200) for value, label in breakdown.question.options.items()}
-    labels[""] = message("survey_page.group_none")
+    labels[""] = _("no answer")
     return BreakdownView(
         title=_text_of(breakdown.question),
         groups=tuple(
@@ -242,4 +247,4 @@ def _texts(answers: FreeText, tags: Sequence[str]) -> TextsView:
 
 def _tag(tag: str) -> str:
     text = _TAG_TEXTS.get(tag)
-    return message(text) if text else line(tag, 60)
+    return _(text) if text else line(tag, 60)

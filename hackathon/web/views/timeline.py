@@ -8,27 +8,27 @@ from typing import Any
 from hackathon.access.guarded_folder import GuardedFolder
 from hackathon.logs.collapse import ranks_text
 from hackathon.logs.values import number
-from hackathon.text.messages import message
+from hackathon.text.messages import N_, _
 from hackathon.text.numbers import finite
 from hackathon.text.units import format_moment
 
 _EVENT_TEXTS = {
-    "created": "run_page.event_created",
-    "after": "run_page.event_after",
-    "submitted": "run_page.event_submitted",
-    "refused": "run_page.event_refused",
-    "recovered": "run_page.event_recovered",
-    "adopted": "run_page.event_adopted",
-    "cancelled": "run_page.event_cancelled",
-    "job_started": "run_page.event_job_started",
-    "job_ended": "run_page.event_job_ended",
-    "rank_started": "run_page.event_rank_started",
-    "rank_ended": "run_page.event_rank_ended",
-    "ranks_started": "run_page.event_ranks_started",
-    "checkpoint": "run_page.event_checkpoint",
-    "warned": "run_page.event_warned",
-    "skipped": "run_page.event_skipped",
-    "told": "run_page.event_told",
+    "created": N_("Run created"),
+    "after": N_("Waiting for another run"),
+    "submitted": N_("Submitted"),
+    "refused": N_("Refused by the scheduler"),
+    "recovered": N_("Job found again"),
+    "adopted": N_("Adopted"),
+    "cancelled": N_("Cancelled by its owner"),
+    "job_started": N_("Job started"),
+    "job_ended": N_("Job ended"),
+    "rank_started": N_("Started"),
+    "rank_ended": N_("Ended"),
+    "ranks_started": N_("All ranks running"),
+    "checkpoint": N_("Checkpoint"),
+    "warned": N_("Warning"),
+    "skipped": N_("Nothing left to do"),
+    "told": N_("Asked to stop"),
 }
 
 RANKS = 256
@@ -137,7 +137,7 @@ def _ranks(inside: GuardedFolder) -> list[TimelineEvent]:
                 continue
             moment = _moment(event, time, "rank_")
             same = groups.setdefault((moment.kind, moment.text, _attempt(event)), [])
-            for _, ranks, hosts in (group for group in same if abs(group[0].time - time) <= NEAR):
+            for __, ranks, hosts in (group for group in same if abs(group[0].time - time) <= NEAR):
                 ranks.append(rank)
                 hosts.add(moment.host)
                 break
@@ -149,8 +149,8 @@ def _ranks(inside: GuardedFolder) -> list[TimelineEvent]:
             first.kind,
             first.words,
             first.text,
-            message("run_page.rank" if len(set(ranks)) == 1 else "run_page.ranks", ranks=ranks_text(ranks)),
-            hosts.pop() if len(hosts) == 1 else message("run_page.hosts", count=len(hosts)),
+            _(N_("rank {ranks}") if len(set(ranks)) == 1 else N_("ranks {ranks}"), ranks=ranks_text(ranks)),
+            hosts.pop() if len(hosts) == 1 else _("{count} hosts", count=len(hosts)),
             first.bad,
         )
         for same in groups.values()
@@ -165,14 +165,14 @@ def _moment(event: Mapping[str, Any], time: float, prefix: str) -> TimelineEvent
     if kind == "ended":
         code, signal = event.get("exit_code"), event.get("signal")
         bad = bool(code) or bool(signal)
-        text = message("run_page.exit_code", code=code)
+        text = _("exit code {code}", code=code)
         if signal:
-            text = message("run_page.signal", signal=signal)
+            text = _("signal {signal}", signal=signal)
     elif kind == "started":
-        text = message("run_page.attempt", attempt=attempt) if attempt > 1 else ""
+        text = _("attempt {attempt}", attempt=attempt) if attempt > 1 else ""
     elif kind == "ranks_started":
         seconds = number(event.get("seconds"))
-        text = message("run_page.after_seconds", seconds=f"{seconds:.1f}") if seconds is not None else ""
+        text = _("after {seconds} s", seconds=f"{seconds:.1f}") if seconds is not None else ""
     else:
         bad = kind in ("warned", "told")
         text = str(event.get("text") or event.get("path") or event.get("about") or "")
@@ -181,7 +181,7 @@ def _moment(event: Mapping[str, Any], time: float, prefix: str) -> TimelineEvent
 
 def _words(key: str, plain: str = "") -> str:
     text = _EVENT_TEXTS.get(key) or _EVENT_TEXTS.get(plain)
-    return message(text) if text else plain or key
+    return _(text) if text else plain or key
 
 
 def _is_skewed(first: Sequence[TimelineEvent], ranks: Sequence[TimelineEvent]) -> bool:

@@ -16,24 +16,29 @@ from hackathon.runs.states import (
     UNCERTAIN,
 )
 from hackathon.scaling.show import state as state_word
-from hackathon.text.messages import message
+from hackathon.text.messages import N_, _
 from hackathon.text.units import format_age, format_moment
 from hackathon.web.views.board import line
 
 _SAYS_TEXTS = {
-    "never": "now.says_never",
-    "held": "now.says_held",
-    "waits": "now.says_waits",
-    "lost": "now.says_lost",
-    "uncertain": "now.says_uncertain",
+    "never": N_("The job can never start in {queue} as requested"),
+    "held": N_("Held in {queue} for {age}"),
+    "waits": N_("Waiting in {queue} for {age}"),
+    "lost": N_("The scheduler no longer knows the job"),
+    "uncertain": N_("It is unclear whether the job was submitted"),
 }
 
 _ADVICE_TEXTS = {
-    "never": "now.advice_never",
-    "held": "now.advice_held",
-    "waits": "now.advice_waits",
-    "lost": "now.advice_lost",
-    "uncertain": "now.advice_uncertain",
+    "never": N_("Cancel it, and stay within the limits of the queue: hackathon clusters {cluster!q}"),
+    "held": N_(
+        "Find out why it is held; only the computing centre can release its own holds: hackathon status {run!q}"
+    ),
+    "waits": N_(
+        "Use fewer nodes or a shorter walltime to start earlier; see other queues: hackathon clusters {cluster!q} "
+        "--live"
+    ),
+    "lost": N_("Check its last output, then submit it again: hackathon logs {run!q}"),
+    "uncertain": N_("Check again before you submit it again: hackathon status {run!q}"),
 }
 
 KINDS = ("asked", "failed", "waits", "stands", "idle", "memory", "lost", "warned")
@@ -135,45 +140,59 @@ def says(kind: str, run: RunEntry, now: float) -> Says:
 
 
 def _says_failed(run: RunEntry, now: float) -> Says:
-    text = line(run.reason) or message("now.says_failed", state=state_word(run.state))
-    return text, message("now.advice_failed", run=line(run.id))
+    text = line(run.reason) or _("The run failed: {state}", state=state_word(run.state))
+    return text, _("hackathon diagnose {run!q}", run=line(run.id))
 
 
 def _says_waits(run: RunEntry, now: float) -> Says:
     kind = "never" if run.cause == "never_runs" else "held" if run.state == HELD else "waits"
-    text = message(_SAYS_TEXTS[kind], queue=line(run.queue) or line(run.cluster), age=age(now, since("waits", run)))
+    text = _(_SAYS_TEXTS[kind], queue=line(run.queue) or line(run.cluster), age=age(now, since("waits", run)))
     reason = line(run.reason)
-    advice = message(_ADVICE_TEXTS[kind], run=line(run.id), cluster=line(run.cluster))
+    advice = _(_ADVICE_TEXTS[kind], run=line(run.id), cluster=line(run.cluster))
     return f"{text}: {reason}" if reason else text, advice
 
 
 def _says_stands(run: RunEntry, now: float) -> Says:
-    key = "now.says_stands" if run.progress and run.progress > (run.started or 0.0) else "now.says_silent"
-    step = message("now.at_step", step=run.step) if run.step is not None else ""
-    text = message(key, age=age(now, since("stands", run)), step=step)
-    return text, message("now.advice_stands", run=line(run.id))
+    key = (
+        N_("No output for {age}{step}")
+        if run.progress and run.progress > (run.started or 0.0)
+        else N_("No output since it started {age} ago{step}")
+    )
+    step = _(", at step {step}", step=run.step) if run.step is not None else ""
+    text = _(key, age=age(now, since("stands", run)), step=step)
+    return text, _("A rank may be waiting for another rank or for data: hackathon diagnose {run!q}", run=line(run.id))
 
 
 def _says_idle(run: RunEntry, now: float) -> Says:
     if run.gpus:
-        text = message("now.says_idle_gpu", percent=f"{run.gpu_percent:.0f}")
-        return text, message("now.advice_idle_gpu")
-    return message("now.says_idle_cpu", percent=f"{run.cpu_percent:.0f}"), message("now.advice_idle_cpu")
+        text = _("GPU utilisation is {percent} %", percent=f"{run.gpu_percent:.0f}")
+        return text, _(
+            "Check that the model is on the GPU and that data arrives fast enough. Try more loader workers "
+            "or larger batches."
+        )
+    return _("CPU utilisation is {percent} %", percent=f"{run.cpu_percent:.0f}"), _(
+        "Check whether it waits for data or another process. Check the number of threads and loader workers."
+    )
 
 
 def _says_memory(run: RunEntry, now: float) -> Says:
-    return message("now.says_memory", percent=f"{run.memory_percent:.0f}"), message("now.advice_memory")
+    return _("GPU memory is {percent} % full", percent=f"{run.memory_percent:.0f}"), _(
+        "A larger batch may not fit. JAX and TensorFlow reserve nearly all memory on purpose; in that "
+        "case, ignore this."
+    )
 
 
 def _says_warned(run: RunEntry, now: float) -> Says:
     if run.check_passed is False:
-        return message("now.says_check"), message("now.advice_check")
-    return line(run.warnings[-1]), message("now.advice_warned", run=line(run.id))
+        return _("It succeeded, but its check failed"), _(
+            "Compare with a smaller run: a larger global batch needs another learning rate and a warm-up."
+        )
+    return line(run.warnings[-1]), _("hackathon diagnose {run!q}", run=line(run.id))
 
 
 def _says_lost(run: RunEntry, now: float) -> Says:
     kind = run.state.lower()
-    return message(_SAYS_TEXTS[kind]), message(_ADVICE_TEXTS[kind], run=line(run.id))
+    return _(_SAYS_TEXTS[kind]), _(_ADVICE_TEXTS[kind], run=line(run.id))
 
 
 _SAYS: dict[str, Callable[[RunEntry, float], Says]] = {

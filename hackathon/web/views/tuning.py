@@ -16,7 +16,7 @@ from hackathon.runs.status import status
 from hackathon.runs.study import TUNE, Study
 from hackathon.scaling.plot import filled
 from hackathon.text.errors import HackathonError
-from hackathon.text.messages import message
+from hackathon.text.messages import N_, NP_, _
 from hackathon.text.numbers import finite
 from hackathon.text.paths import shipped
 from hackathon.tuning.trials.curves import Scale
@@ -31,17 +31,20 @@ from hackathon.web.page.figures import Figure
 from hackathon.web.page.sanitize import line
 
 _ALT_TEXTS = {
-    "curves": "tuning_page.alt_curves",
-    "coordinates": "tuning_page.alt_coordinates",
-    "best": "tuning_page.alt_best",
+    "curves": N_("Learning curves of {count} {count:trial|trials}, one line each."),
+    "coordinates": N_(
+        "One line for each of {count} {count:trial|trials}: its value of each parameter, and its result with the "
+        "best at the top."
+    ),
+    "best": N_("The best is trial {number} with {settings}."),
 }
 
 _STATE_TEXTS = {
-    "waiting": "tune.state_waiting",
-    "running": "tune.state_running",
-    "finished": "tune.state_finished",
-    "stopped": "tune.state_stopped",
-    "failed": "tune.state_failed",
+    "waiting": NP_("tune", "waiting"),
+    "running": N_("running"),
+    "finished": N_("finished"),
+    "stopped": N_("stopped"),
+    "failed": N_("failed"),
 }
 
 MOST = 200
@@ -133,9 +136,7 @@ def view_of(plan: TuningPlan, trials: Sequence[Trial], keys: Mapping[str, str], 
     for cells in rows:
         trial = numbered[cells[0]]
         # the reason of a failure may contain hosts and people; the run's page shows it masked
-        cells[1 + len(plan.space)] = (
-            message("tune.state_failed") if trial.progress.state == FAILED else state_text(trial)
-        )
+        cells[1 + len(plan.space)] = _("failed") if trial.progress.state == FAILED else state_text(trial)
         key = keys.get(trial.run.id, "") if trial.run is not None else ""
         trial_rows.append(TrialRow(tuple(line(cell, 80) for cell in cells[:-2]), key, trial is first))
     sentences = [best_line(plan, trials), comparison_line(plan, trials), summary(plan, trials)]
@@ -173,11 +174,9 @@ def curves(plan: TuningPlan, trials: Sequence[Trial]) -> Figure | None:
         :CURVES
     ]
     longest = max(usable[trial.number][-1][0] for trial in drawn)
-    unit, title = 1.0, message("tuning_page.axis_values")
+    unit, title = 1.0, _("number of the value")
     if plan.objective.kind != END:
-        unit, title = (
-            (60.0, message("run_page.axis_minutes")) if longest >= 180 else (1.0, message("run_page.axis_seconds"))
-        )
+        unit, title = (60.0, _("minutes since the start")) if longest >= 180 else (1.0, _("seconds since the start"))
     points = {
         name: [
             {"x": x / unit, "y": y, "trial": trial.number}
@@ -198,16 +197,16 @@ def curves(plan: TuningPlan, trials: Sequence[Trial]) -> Figure | None:
         "y_format": "~s" if most >= 1000 else "~g",
     }  # fmt: skip
     spec = filled(shipped("templates", "plots", "trials.vl.json"), fills, points)
-    heads = [message("tune.column_trial"), message("tune.column_state")]
-    heads += [message("tuning_page.values"), message("tuning_page.first"), message("tuning_page.last")]
+    heads = [_("trial"), _("state")]
+    heads += [_("values"), _("first"), _("last")]
     rows = tuple(
         (
-            str(trial.number), message(_STATE_TEXTS[trial.progress.state]), str(len(trial.progress.curve)),
+            str(trial.number), _(_STATE_TEXTS[trial.progress.state]), str(len(trial.progress.curve)),
             f"{usable[trial.number][0][1]:.4g}", f"{usable[trial.number][-1][1]:.4g}",
         )
         for trial in sorted(drawn, key=lambda trial: trial.number)
     )  # fmt: skip
-    return Figure("trial-curves", message("tuning_page.curves"), _alt("curves", drawn, first), spec, tuple(heads), rows)
+    return Figure("trial-curves", _("Learning curves"), _alt("curves", drawn, first), spec, tuple(heads), rows)
 
 
 def _thinned(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
@@ -228,7 +227,7 @@ def coordinates(plan: TuningPlan, trials: Sequence[Trial]) -> Figure | None:
         return None
     axes = plan.space[:AXES]
     names = [line(axis.name, 40) for axis in axes]
-    result = message("tune.column_result")
+    result = _("result")
     while result in names:
         result += " "
     scale = Scale.of(values, plan.objective.more_is_better)
@@ -263,9 +262,9 @@ def coordinates(plan: TuningPlan, trials: Sequence[Trial]) -> Figure | None:
     fills = {"axes": [*names, result], "room": WIDTH // (len(names) + 1) - 12}
     spec = filled(shipped("templates", "plots", "coordinates.vl.json"), fills, lines)
     heads = (
-        message("tune.column_trial"),
+        _("trial"),
         *(line(dimension.name, 40) for dimension in plan.space),
-        message("tune.column_result"),
+        _("result"),
     )
     drawn = [trial for trial in trials if trial.progress.state not in (WAITING, FAILED)]
     rows = tuple(
@@ -275,7 +274,7 @@ def coordinates(plan: TuningPlan, trials: Sequence[Trial]) -> Figure | None:
         )
         for trial in drawn
     )  # fmt: skip
-    title = message("tuning_page.coordinates")
+    title = _("Configurations and results")
     return Figure("trial-coordinates", title, _alt("coordinates", drawn, first), spec, heads, rows)
 
 
@@ -310,8 +309,8 @@ def ticks(axis: Dimension) -> list[tuple[str, float]]:
 
 
 def _alt(name: str, trials: Sequence[Trial], first: Trial | None) -> str:
-    text = message(_ALT_TEXTS[name], count=len(trials))
+    text = _(_ALT_TEXTS[name], count=len(trials))
     if first is None:
         return text
     settings = line(settings_text(first.settings), 200)
-    return f"{text} {message('tuning_page.alt_best', number=first.number, settings=settings)}"
+    return f"{text} {_('The best is trial {number} with {settings}.', number=first.number, settings=settings)}"

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import click
 import pytest
+from hackathon.text.catalogue.cli.click import MESSAGES
 
 from hackathon.cli.click_texts import MODULES
 from hackathon.cli.main import run
-from hackathon.text.catalogue.cli.click import MESSAGES
 
 
 def _asked_of_gettext() -> set[str]:

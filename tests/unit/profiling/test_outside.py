@@ -22,7 +22,7 @@ from hackathon.profiling.shares import RunShares
 from hackathon.rehearsal.understood import Quantity, understand
 from hackathon.runs.directory import RunDirectory
 from hackathon.runs.status import status
-from hackathon.text.messages import message, speaking
+from hackathon.text.messages import _, speaking
 from support.paths import ROOT
 from support.planted_steps import healthy, plant
 from support.samples.runs import Sample, write_run
@@ -206,7 +206,7 @@ def test_the_recorder_runs_in_old_pythons_and_needs_no_package() -> None:
 
 def steps_of(recorder: Any, names: dict[str, Any], count: int) -> None:
     """Make steps with a batch and a collective in each."""
-    for _ in range(count):
+    for __ in range(count):
         for part in (names["DATA"], names["COMMUNICATION"]):
             recorder.pop(recorder.push(part))
         recorder.stepped(names, "torch", lambda: "cpu")
@@ -231,7 +231,7 @@ def test_blocks_are_few_spread_and_common_to_ranks(recorder: dict[str, Any], tmp
 def test_what_is_between_epochs_belongs_to_no_step(recorder: dict[str, Any], tmp_path: Path) -> None:
     recorder["MARK_SECONDS"] = 0.0
     made = recorder["Recorder"](str(tmp_path / "rank-0.json"))
-    for _ in range(3):
+    for __ in range(3):
         steps_of(made, recorder, 9)
         made.boundary = True
     made.leave()
@@ -244,7 +244,7 @@ def test_what_is_between_epochs_belongs_to_no_step(recorder: dict[str, Any], tmp
 def test_of_two_optimizers_one_counts(recorder: dict[str, Any], tmp_path: Path) -> None:
     made = recorder["Recorder"](str(tmp_path / "rank-0.json"))
     first, second = object(), object()
-    for _ in range(5):
+    for __ in range(5):
         for each in (first, second):
             made.stepped(each, "torch", lambda: "cpu")
     assert made.steps == 5
@@ -328,7 +328,7 @@ class Range:
     def __enter__(self) -> None:
         type(self).entered += 1
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, *__: object) -> None:
         pass
 
 
@@ -370,7 +370,7 @@ def test_the_same_steps_are_recorded_where_marks_rest(recorder: Any, tmp_path: P
     plain = Range.__dict__["__enter__"], Range.__dict__["__exit__"]
     kept = []
     for rest in (True, False):
-        made = train(recorder, tmp_path / "rank-0.json", 1700, lambda _: chain, rest)
+        made = train(recorder, tmp_path / "rank-0.json", 1700, lambda __: chain, rest)
         assert (made.asleep > 0) == rest and (Range.__dict__["__enter__"] is plain[0]) == rest
         made.write()
         assert json.loads(Path(made.path).read_text())["steps"] == 1700
@@ -406,13 +406,13 @@ def test_a_rehearsal_tells_how_long_a_step_took(tmp_path: Path) -> None:
     assert found.value == pytest.approx(0.15) and found.about == "step_by_recorder"
     for language in ("en", "ja"):
         with speaking(language):
-            assert message(f"rehearsal.about_{found.about}")
+            assert _(f"rehearsal.about_{found.about}")
 
 
 def test_a_call_that_fails_is_no_step_while_marks_rest(recorder: dict[str, Any], tmp_path: Path) -> None:
     recorder["MARK_SECONDS"] = 1.0
     optimizer = Optimizer()
-    made = train(recorder, tmp_path / "rank-0.json", 100, lambda _: [optimizer], True)
+    made = train(recorder, tmp_path / "rank-0.json", 100, lambda __: [optimizer], True)
     before = made.asleep
     with pytest.raises(ValueError):
         optimizer.step(fails=True)

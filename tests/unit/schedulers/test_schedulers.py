@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hackathon.text.catalogue.schedulers.schedulers import MESSAGES
 
 from hackathon.schedulers import registry
 from hackathon.schedulers.base import CommandOutput, Scheduler, SchedulerError, StatusAnswer, Submission
@@ -14,7 +15,6 @@ from hackathon.schedulers.machine import QueueInfo
 from hackathon.schedulers.pbs.dialect import PbsDialect
 from hackathon.schedulers.slurm.dialect import SlurmDialect
 from hackathon.text import messages
-from hackathon.text.catalogue.schedulers.schedulers import MESSAGES
 from hackathon.text.errors import RequestError
 from support.paths import ROOT
 

@@ -6,22 +6,22 @@ import threading
 import pytest
 
 from hackathon.text.errors import RequestError
-from hackathon.text.messages import language, message, set_language, speaking
+from hackathon.text.messages import _, language, set_language, speaking
 
 JAPANESE = re.compile(r"[\u3001-\u30ff\u4e00-\u9fff]")
 
 
 def test_a_message_in_the_chosen_language() -> None:
     set_language("ja")
-    assert JAPANESE.search(message("config.missing"))
+    assert JAPANESE.search(_("is missing"))
     set_language("en")
-    assert message("config.missing") == "is missing"
+    assert _("is missing") == "is missing"
     with pytest.raises(KeyError):
-        message("config.no_such_message")
+        _("config.no_such_message")
 
 
 def test_an_error_shows_itself_in_the_language_of_the_moment() -> None:
-    error = RequestError("config.name_long", limit=60)
+    error = RequestError("config.name_long", "the name is longer than {limit} characters", limit=60)
     set_language("ja")
     assert "60 文字" in error.message
     set_language("en")
@@ -29,8 +29,21 @@ def test_an_error_shows_itself_in_the_language_of_the_moment() -> None:
 
 
 def test_a_hint_without_values_shows_braces_once() -> None:
-    assert "- {name: " in str(RequestError("data.none").hint)
-    assert "`scaling: {strong: {divide: batch_size}}`" in str(RequestError("jobs.strong_needs_divide").hint)
+    assert "- {name: " in str(
+        RequestError(
+            "data.none",
+            "no data is declared",
+            hint="add to `data:` in project.yaml: - {{name: …, url: https://…, sha256: …}}",
+        ).hint
+    )
+    assert "`scaling: {strong: {divide: batch_size}}`" in str(
+        RequestError(
+            "jobs.strong_needs_divide",
+            "strong scaling needs to know which parameter holds the batch per process",
+            hint="add `scaling: {{strong: {{divide: batch_size}}}}` to project.yaml, or `{{by_program: true}}` in "
+            "the place of `{{divide: …}}` if the program divides its batch itself",
+        ).hint
+    )
 
 
 def test_a_block_speaks_its_language_in_its_own_thread_only() -> None:

@@ -4,11 +4,11 @@ import importlib
 import re
 import shlex
 
+from hackathon.text.catalogue import FOLDERS
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hackathon.text.catalogue import FOLDERS
-from hackathon.text.messages import LANGUAGES, message, speaking
+from hackathon.text.messages import LANGUAGES, _, speaking
 
 COMMAND = re.compile(
     r"(?:\bhackathon(?: [a-z-]+)+|\bchmod [\w+,=]+|\bcd|\bcurl -LO|\bchown \S+|\brm -rf?|\bssh -L \S*)"
@@ -36,7 +36,7 @@ def test_every_value_in_a_command_is_quoted() -> None:
 def test_a_value_is_one_word_of_the_command(name: str) -> None:
     for code in LANGUAGES:
         with speaking(code):
-            told = message("now.advice_failed", run=name)
+            told = _("hackathon diagnose {run!q}", run=name)
             words = shlex.split(told)
             assert words == ["hackathon", "diagnose", name]
-    assert message("now.advice_failed", run="k3x9") == "hackathon diagnose k3x9"
+    assert _("hackathon diagnose {run!q}", run="k3x9") == "hackathon diagnose k3x9"

@@ -13,6 +13,7 @@ from hackathon.programs.port.names import dotted
 from hackathon.programs.port.rates.counting import Counting, KnownCounts
 from hackathon.programs.port.rates.lines import insert, said_total, scope_of
 from hackathon.programs.port.rates.templates import Piece, Untold, Written, printed
+from hackathon.text.messages import Message
 
 _PIECES = 100
 """Parts of a printed line; longer lines stay unchanged."""
@@ -51,7 +52,15 @@ def whole_rates(edits: Edits, functions: Functions, counts: KnownCounts, process
                 continue  # an evaluation, in which each process sees all data; or already the sum of all processes
             own = kinds == {"own"} and processes.sees(call) and _alone(pieces, index)
             if not own and kinds != {"whole"}:
-                edits.ask(call, "port.ask_throughput", world=processes.size)
+                edits.ask(
+                    call,
+                    Message(
+                        "port.ask_throughput",
+                        "only rank 0 prints this throughput: does it count the samples of one process? Then "
+                        "multiply it by {world}",
+                    ),
+                    world=processes.size,
+                )
                 continue
             if not own:
                 unchanged |= counting.kept
@@ -63,7 +72,11 @@ def whole_rates(edits: Edits, functions: Functions, counts: KnownCounts, process
                 inserted.setdefault(text.node, []).append((text.start + at, more))
             if total is not None or own:
                 expression = functions.program.text(piece) if isinstance(piece, cst.BaseExpression) else ""
-                edits.done(call, "port.do_throughput", f"{processes.size} * {expression}" if own else "(total)")
+                edits.done(
+                    call,
+                    Message("port.do_throughput", "the throughput is that of all processes: only rank 0 prints it"),
+                    f"{processes.size} * {expression}" if own else "(total)",
+                )
     for node, insertions in inserted.items():
         insert(edits, node, insertions)
     return unchanged

@@ -1,1 +1,0 @@
-"""Messages of `schedulers`."""

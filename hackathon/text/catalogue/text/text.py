@@ -1,3 +1,0 @@
-"""Messages of `hackathon.text`: key → (English, Japanese)."""
-
-MESSAGES: dict[str, tuple[str, str]] = {}
