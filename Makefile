@@ -50,9 +50,9 @@ constraints: $(BIN)/python
 	  --default-index https://pypi.org/simple --custom-compile-command 'make constraints' \
 	  --extra mpi --extra share --extra web --extra dev pyproject.toml constraints.in -o constraints.txt
 
-# texts for review in Poedit or the like: po/en.po and po/ja.po; edits made there come back into the catalogue
+# New texts into the .po files of the translations, old ones out of them; what is left to translate is named.
 messages: $(VENV)/.test
-	$(BIN)/python po/messages.py
+	$(BIN)/python po/update.py
 
 # All pages as Markdown, those of the reference with the lists that the program makes of itself.
 docs: $(VENV)/.test

@@ -2,8 +2,8 @@
 
     python docs/build.py FOLDER     KIND/NAME.md and KIND/NAME.ja.md (`make docs`: build/docs)
 
-It is also the hook by which hatchling puts these pages into a wheel (pyproject.toml). A checkout and an editable
-installation make the lists when `hackathon docs` shows such a page.
+It is also the hook by which hatchling puts these pages, and the translations as gettext reads them, into a wheel
+(pyproject.toml). A checkout and an editable installation make both when they are needed.
 """
 
 import json
@@ -50,16 +50,25 @@ def _pages(language: str) -> list[dict[str, str]]:
 
 
 class Hook(BuildHookInterface):
-    """Adds the pages to a wheel."""
+    """Adds the pages and the compiled translations to a wheel."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Write the pages into a folder that lives as long as this hook."""
+        """Write pages and translations into a folder that lives as long as this hook."""
         if version == "editable":
             return
         self.folder = tempfile.TemporaryDirectory()
         top = Path(self.folder.name)
         for path in build(top):
             build_data["force_include"][str(path)] = f"hackathon/_shipped/docs/{path.relative_to(top)}"
+        sys.path.insert(0, str(ROOT))
+        from hackathon.text.locale import mo
+
+        for source in sorted((ROOT / "hackathon" / "locale").glob("*/LC_MESSAGES/*.po")):
+            name = source.relative_to(ROOT).with_suffix(".mo")
+            compiled = top.joinpath(*name.parts)
+            compiled.parent.mkdir(parents=True)
+            compiled.write_bytes(mo(source.read_text(encoding="utf-8")))
+            build_data["force_include"][str(compiled)] = str(name)
 
 
 if __name__ == "__main__":

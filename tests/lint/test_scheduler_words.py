@@ -1,7 +1,7 @@
 """Schedulers own their words: nobody else in the toolkit names one.
 
 The rule. A scheduler's word is its name, a command of it, or the beginning of its variables and directives. Such words
-stand in `hackathon/schedulers/`, in the shipped profiles (`templates/clusters/`), in the message catalogue, and nowhere
+stand in `hackathon/schedulers/`, in the shipped profiles (`templates/clusters/`), in texts for people, and nowhere
 else in code or in job templates. Docstrings and comments may name them. Not a scheduler's word:
 
 - launchers and starters (`srun`, `pbs_tmrsh`): they are names of their own, with templates of their own, which speak to
@@ -15,6 +15,7 @@ import io
 import re
 import tokenize
 from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -22,13 +23,14 @@ import pytest
 from hackathon.config.cluster import ALL_LAUNCHERS, Starter
 from support import sources
 from support.paths import ROOT, TESTS
+from support.translations import texts
 
 WORDS = re.compile(
     r"(?<![A-Za-z])(?:open)?(?:pbs|slurm(?:ctld|dbd|stepd|d)?|sbatch|squeue|sacct|scancel|sinfo|salloc|scontrol"
     r"|qsub|qstat|qdel|qselect|qalter|qhold|sge|gridengine|pjm|pjsub|pjstat|nqsv|kubectl|kubernetes|lsf|bsub)(?![a-z])",
     re.IGNORECASE,
 )
-OWN = ("hackathon/schedulers/", "hackathon/text/catalogue/", "hackathon/runtime/")
+OWN = ("hackathon/schedulers/", "hackathon/runtime/")
 NAMES = re.compile(r"(?<![\w-])(?:srun|pbs_tmrsh)(?![\w-])")
 """Launchers and starters that look like a scheduler's words."""
 LAUNCHER_TEMPLATES = ("launch-", "start-", "srun.sh", "rank.sh")
@@ -36,16 +38,36 @@ LAUNCHER_TEMPLATES = ("launch-", "start-", "srun.sh", "rank.sh")
 
 def strings_and_names(text: str, nodes: Iterable[ast.AST]) -> Iterator[tuple[int, str]]:
     """Yield (line, text) of all code of a module: names and string constants, but neither comments nor docstrings."""
+    nodes = tuple(nodes)
     documented = {
         node.value.lineno
         for node in nodes
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
     }
+    spoken = {
+        (line, column)
+        for node in nodes
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value in said()
+        for line, column in [(node.lineno, node.col_offset)]
+    }
+    inside = False
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type == tokenize.STRING and token.start[0] in documented:
             continue
+        # a text in several pieces: the first one is where it begins
+        column = len(token.line[: token.start[1]].encode())
+        begins = token.type == tokenize.STRING and (token.start[0], column) in spoken
+        inside = begins or (inside and token.type in (tokenize.STRING, tokenize.NL, tokenize.COMMENT))
+        if inside:
+            continue
         if token.type in (tokenize.STRING, tokenize.NAME):
             yield token.start[0], token.string
+
+
+@cache
+def said() -> frozenset[str]:
+    """Return the texts that people read."""
+    return frozenset(form for text in texts() for form in (text.english, text.many))
 
 
 def offences(path: Path, text: str, nodes: Iterable[ast.AST]) -> list[str]:

@@ -323,6 +323,7 @@ READERS: dict[str, tuple[str, str]] = {
     "survey/importing.py": ("_Reader._read_saved _key", "drop box and token"),
     "survey/spreadsheet.py": ("_rows", "drop box and token"),
     "text/files.py": ("write_whole open_regular known_json objects_of _value", "regular files only, bounded"),
+    "text/locale.py": ("catalogue", "the toolkit's own files"),
     "text/uptime.py": ("boot process_status", PROC),
     "tuning/batches.py": ("_text", SHIPPED),
     "tuning/observer.py": ("Observer.predict", "the job's own files"),

@@ -3,7 +3,6 @@
 This covers messages, help, docs and README, and the docstrings and comments of the code.
 """
 
-import ast
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,8 +12,7 @@ import yaml
 
 from support import sources
 from support.paths import ROOT
-
-CATALOGUE = ROOT / "hackathon" / "text" / "catalogue"
+from support.translations import pairs
 
 # What stands here was written, and a reader in a hurry had to read it twice. Each comes with what to write instead.
 ENGLISH = {
@@ -91,13 +89,8 @@ JAPANESE = {
 
 
 def catalogue() -> Iterator[tuple[str, str, str]]:
-    """Yield (place, English, Japanese) of every message."""
-    for path in sorted(CATALOGUE.glob("*/*.py")):
-        for node in sources.nodes(path):
-            for key, value in zip(node.keys, node.values, strict=True) if isinstance(node, ast.Dict) else ():
-                if isinstance(key, ast.Constant) and isinstance(value, ast.Tuple):
-                    english, japanese = (ast.literal_eval(each) for each in value.elts)
-                    yield f"{path.stem}.{key.value}", english, japanese
+    """Yield (files, English, Japanese) of every message."""
+    yield from pairs()
 
 
 def prose(path: Path) -> Iterator[tuple[str, str]]:
@@ -178,9 +171,9 @@ def packages() -> list[str]:
 
 
 def explanations(package: str) -> Iterator[tuple[str, str]]:
-    """Yield (place, text) of each docstring and comment of a package outside the catalogue, quoted code left out."""
+    """Yield (place, text) of each docstring and comment of a package, quoted code left out."""
     for path in sources.modules():
-        if path.relative_to(sources.CODE).parts[0] == package and CATALOGUE not in path.parents:
+        if path.relative_to(sources.CODE).parts[0] == package:
             for line, text in (*sources.docstrings(path), *sources.comments(path)):
                 yield f"{path.relative_to(ROOT)}:{line}", re.sub(r"`[^`]*`", "`…`", " ".join(text.split()))
 

@@ -64,6 +64,7 @@ REASONS: dict[str, str] = {
     "survey/dropbox.py": BOARD,
     "survey/durable.py": BOARD,
     "survey/tokens.py": SETTINGS,
+    "text/locale.py": "a new file (O_EXCL) in the toolkit's own folder: who can write there can write its programs",
     "text/files.py": "write_whole: a new file (O_EXCL) that is renamed, so that no link is followed",
     "tuning/driver.py": JOB,
     "tuning/observer.py": JOB,

@@ -5,9 +5,8 @@ from pathlib import Path
 
 import click
 import pytest
-from hackathon.text.catalogue.cli.click import MESSAGES
 
-from hackathon.cli.click_texts import MODULES
+from hackathon.cli.click_texts import MODULES, TEXTS
 from hackathon.cli.main import run
 
 
@@ -23,7 +22,7 @@ def _asked_of_gettext() -> set[str]:
 
 
 def test_each_english_text_is_one_of_clicks() -> None:
-    assert {english for english, _ in MESSAGES.values()} - _asked_of_gettext() == set()
+    assert {text.partition("\x04")[2] for text in TEXTS} - _asked_of_gettext() == set()
 
 
 @pytest.mark.parametrize(

@@ -188,3 +188,11 @@ def test_installed_init(installed: Installed, tmp_path: Path) -> None:
     made = {path.name for path in (tmp_path / "digits").iterdir()}
     assert {"project.yaml", "train.py", "hackathon_runtime.py", "data.py", "resnet.py"} <= made
     assert "torch-ddp" in (tmp_path / "digits" / "project.yaml").read_text()
+
+
+def test_translations_are_compiled(installed: Installed, tmp_path: Path) -> None:
+    for wheel in (installed.wheel, installed.wheel_of_sdist):
+        names = zipfile.ZipFile(wheel).namelist()
+        assert "hackathon/locale/ja/LC_MESSAGES/hackathon.mo" in names
+        assert [name for name in names if name.endswith(".po")] == []
+    assert "使い方" in installed.run("--lang", "ja", "--help", cwd=tmp_path)

@@ -547,7 +547,7 @@ def test_too_much_is_cut() -> None:
         ({"told": [{"id": "ready.of_tomorrow", "values": {}}]}, "as posted", "as posted"),
         ({"told": [{"id": "os.path", "values": {}}]}, "as posted", "as posted"),
         ({"told": [{"id": "ready.job_ran", "values": {"run": "x"}}]}, "as posted", "as posted"),
-        ({"told": [{"id": "ready.no_job", "values": {"identifier": "x"}}]}, "as posted", "as posted"),
+        ({"told": [{"id": "ready.no_job", "values": {"identifier": "x"}}]}, "no job was", "ジョブを投入して"),
         ({"told": [5, {"id": 5, "values": 5}, {"id": "ready.no_job"}]}, "as posted", "as posted"),
     ],
 )

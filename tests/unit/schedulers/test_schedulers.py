@@ -1,22 +1,20 @@
 """Every scheduler: the protocol, the registry, the catalogue."""
 
 import inspect
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hackathon.text.catalogue.schedulers.schedulers import MESSAGES
 
 from hackathon.schedulers import registry
 from hackathon.schedulers.base import CommandOutput, Scheduler, SchedulerError, StatusAnswer, Submission
 from hackathon.schedulers.dialect import Dialect
+from hackathon.schedulers.failures import FAILURES
 from hackathon.schedulers.machine import QueueInfo
 from hackathon.schedulers.pbs.dialect import PbsDialect
 from hackathon.schedulers.slurm.dialect import SlurmDialect
-from hackathon.text import messages
 from hackathon.text.errors import RequestError
-from support.paths import ROOT
+from hackathon.text.messages import _
 
 HOOKS = [name for kind in (Scheduler, Dialect) for name, each in vars(kind).items()
          if not name.startswith("_") and (inspect.isfunction(each) or isinstance(each, property))]  # fmt: skip
@@ -181,17 +179,8 @@ def test_plug_ins_are_found_and_a_broken_one_hides_nothing() -> None:
         registry.load("broken")
 
 
-def test_every_message_of_the_code_is_in_the_catalogue_in_both_languages() -> None:
-    used = set()
-    for path in (ROOT / "hackathon" / "schedulers").rglob("*.py"):
-        used |= set(re.findall(r"schedulers\.([a-z_]+)\"", path.read_text()))
-    used -= {"schedulers"}
-    assert used and used <= set(MESSAGES)
-    fields: dict[str, set[str]] = {}
-    for key, pair in MESSAGES.items():
-        english, japanese = (set(re.findall(r"{(\w+)", text)) for text in pair)
-        assert english == japanese, key
-        fields[key] = english
-    for key in fields:
-        assert fields.get(f"{key}_hint", set()) <= fields[key], key
-        assert messages.lookup(f"schedulers.{key}") == MESSAGES[key]
+def test_a_plug_in_names_a_message_that_schedulers_share() -> None:
+    for key, shared in FAILURES.items():
+        error = SchedulerError(f"schedulers.{key}", transient=False, command="kq", code=1, words="no")
+        assert shared == error.id == f"schedulers.{key}"
+        assert error.message == _(shared, command="kq", code=1, words="no") != error.id

@@ -1,12 +1,17 @@
 """Texts of the catalogue in the language of the moment, with their values."""
 
+import copy
+import json
+import pickle
 import re
 import threading
+from dataclasses import asdict
 
 import pytest
 
 from hackathon.text.errors import RequestError
-from hackathon.text.messages import _, language, set_language, speaking
+from hackathon.text.messages import NP_, Message, _, language, pgettext, set_language, speaking
+from hackathon.text.told import Told, tell
 
 JAPANESE = re.compile(r"[\u3001-\u30ff\u4e00-\u9fff]")
 
@@ -16,8 +21,30 @@ def test_a_message_in_the_chosen_language() -> None:
     assert JAPANESE.search(_("is missing"))
     set_language("en")
     assert _("is missing") == "is missing"
+    set_language("ja")
+    assert _("a text that nobody has translated: {x}", x=1) == "a text that nobody has translated: 1"
+
+
+def test_a_context_chooses_among_translations() -> None:
+    assert pgettext("nowhere", "Runs") == "Runs" == _(NP_("nowhere", "Runs"))
+
+
+def test_a_message_is_its_id() -> None:
+    message = Message("grid.fixed", "{name} is fixed", hint="remove {name}")
+    assert message == "grid.fixed" and json.dumps({"id": message}) == '{"id": "grid.fixed"}'
+    assert copy.deepcopy(message).hint == pickle.loads(pickle.dumps(message)).hint == "remove {name}"
+    error = RequestError(message, name="x")
+    assert (error.id, str(error), error.hint) == ("grid.fixed", "x is fixed", "remove x")
+
+
+def test_what_a_record_keeps_is_said_in_the_readers_language() -> None:
+    told = tell("runs.cause_exit", exit_code=3, signal=None)
+    assert json.loads(json.dumps(asdict(told))) == {"id": "runs.cause_exit", "values": {"exit_code": 3, "signal": None}}
+    english = str(told)
+    with speaking("ja"):
+        assert str(told) != english and "3" in str(told)
     with pytest.raises(KeyError):
-        _("config.no_such_message")
+        str(Told("runs.of_a_later_version", {}))
 
 
 def test_an_error_shows_itself_in_the_language_of_the_moment() -> None:

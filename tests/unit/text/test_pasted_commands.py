@@ -1,14 +1,13 @@
 """Commands in messages, to be pasted into a shell: every value in them is a word, whoever chose it."""
 
-import importlib
 import re
 import shlex
 
-from hackathon.text.catalogue import FOLDERS
 from hypothesis import given
 from hypothesis import strategies as st
 
 from hackathon.text.messages import LANGUAGES, _, speaking
+from support.translations import pairs
 
 COMMAND = re.compile(
     r"(?:\bhackathon(?: [a-z-]+)+|\bchmod [\w+,=]+|\bcd|\bcurl -LO|\bchown \S+|\brm -rf?|\bssh -L \S*)"
@@ -18,12 +17,8 @@ UNQUOTED = re.compile(r"(?<!\{)\{\w+\}(?!\})")
 
 
 def texts() -> list[tuple[str, str]]:
-    """Return (id, text) of every message."""
-    found = []
-    for name, folder in FOLDERS.items():
-        module = importlib.import_module(f"hackathon.text.catalogue.{folder}.{name}")
-        found += [(f"{name}.{key}", text) for key, pair in module.MESSAGES.items() for text in pair]
-    return found
+    """Return (files, text) of every message in every language."""
+    return [(files, text) for files, *languages in pairs() for text in languages]
 
 
 def test_every_value_in_a_command_is_quoted() -> None:
