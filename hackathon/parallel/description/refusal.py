@@ -19,7 +19,7 @@ _LONGEST = 160
 
 
 class CaptureRefusal(Exception):
-    """A reason for the user: an id of the catalogue and its values."""
+    """A reason for the user: the id of a message and its values."""
 
     def __init__(self, identifier: str, **values: str) -> None:
         super().__init__(identifier)

@@ -77,7 +77,7 @@ def shape_of(request: PlanRequest, blocks: int) -> "Shape":
 
 
 def helpful(request: PlanRequest, blocks: Blocks) -> tuple[tuple[str, ...], int | None]:
-    """Return the changes that would let a plan fit, by a quick search (names of the catalogue), and enough devices."""
+    """Return the changes that would let a plan fit, by a quick search (ids of messages), and enough devices."""
     from hackathon.parallel.plan.planner import Planner
 
     def works(other: PlanRequest) -> bool:

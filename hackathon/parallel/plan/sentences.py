@@ -21,7 +21,7 @@ _WAY_TEXTS = {
 }
 
 STAGE_COLUMNS = ("stage", "operators", "count", "replicas", "forward", "backward", "transfer", "memory", "saving")
-"""Columns of `stage_rows`: keys `plan.column_…` of the catalogue."""
+"""Columns of `stage_rows`: ids `plan.column_…` of messages."""
 
 
 def seconds(number: float) -> str:

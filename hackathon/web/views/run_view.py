@@ -182,7 +182,7 @@ def _origin(origins: Mapping[str, Any], name: str, key: str = "") -> str:
 
 
 def _environment_rows(inside: GuardedFolder) -> list[RunFact]:
-    """Return the environment of the hosts, each different value once; names are keys of the catalogue (`web.env_…`)."""
+    """Return the environment of the hosts, each different value once; names are ids of messages (`web.env_…`)."""
     names = [name for name in inside.names("env") if name.endswith(".json")][:HOSTS]
     hosts = [host for name in names if (host := inside.json(f"env/{name}"))]
     rows = []

@@ -1,4 +1,4 @@
-"""Texts of the catalogue in the language of the moment, with their values."""
+"""Texts in the language of the moment, with their values."""
 
 import copy
 import json
