@@ -8,6 +8,7 @@ from hackathon.board.board import Board, Post
 from hackathon.board.entry import SECTIONS, Entry
 from hackathon.board.store import Owned, write_entry
 from hackathon.text.errors import RequestError
+from hackathon.text.messages import Message
 
 DAY = 86400.0
 BEFORE = 18 * 3600.0
@@ -63,15 +64,19 @@ class Round:
         }
 
 
+NO_REPORT = Message(
+    "board.no_report",
+    "the status report is empty",
+    hint="use --progress, --goals, --problems, or --solved, or run it in a terminal to open an editor",
+)
+"""The error of a report without any text."""
+
+
 def report(board: Board, sections: dict[str, str]) -> Owned:
     """Write the current user's report. Raises RequestError when all of its sections are empty."""
     filled = {name: text.strip() for name, text in sections.items() if name in SECTIONS and text.strip()}
     if not filled:
-        raise RequestError(
-            "board.no_report",
-            "the status report is empty",
-            hint="use --progress, --goals, --problems, or --solved, or run it in a terminal to open an editor",
-        )
+        raise RequestError(NO_REPORT)
     return write_entry(board.place, Entry("", "standup", 0.0, board.place.board, sections=filled))
 
 

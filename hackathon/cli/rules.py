@@ -151,11 +151,7 @@ def check(files: tuple[Path, ...]) -> None:
         click.echo(_("No rule files were found."))
         return
     # problems of a single file are reported when the file is checked
-    apart = (
-        N_("{id} is also in {other}, which is used"),
-        N_("the rule {id} of the package {package} is not used: {other} has one of this name"),
-        N_("The package {package} cannot be used: entry point {group}: {name} = {target}: {reason}"),
-    )
+    apart = ("rules.id_elsewhere", "plug_ins.rule_hidden", "plug_ins.broken")
     doubts = [] if files else [problem for problem in problems if problem.id in apart]
     doubts += check_files(chosen, rules)
     if doubts:

@@ -15,14 +15,14 @@ from hackathon.config.fields import LEAST_MEMORY, KeyPath
 from hackathon.config.problems import MOST_NAMED, ConfigError, Problem, listing, nearest, shown
 from hackathon.config.records import Mismatch, below, options
 from hackathon.config.yaml import WIDE_KEY, Document
-from hackathon.text.messages import N_, Message, _
+from hackathon.text.messages import Message, _
 from hackathon.text.units import parse_size, with_unit
 
 _KINDS = {
-    str: N_("text"),
-    int: N_("a whole number"),
-    float: N_("a number"),
-    bool: N_("true or false"),
+    str: Message("config.kind_text", "text"),
+    int: Message("config.kind_int", "a whole number"),
+    float: Message("config.kind_number", "a number"),
+    bool: Message("config.kind_bool", "true or false"),
 }
 _ELEVEN_BOOL = frozenset({"yes", "no", "on", "off", "y", "n"})
 _NUMBER = re.compile(r"([-+]?)([0-9]+)((?:\.[0-9]+)?)")
@@ -167,11 +167,7 @@ def _wrong_kind(error: Mismatch) -> tuple[str, dict[str, Any]]:
             if near
             else (Message("config.choice", "{value} is not one of: {choices}"), values)
         )
-    if (
-        [*kinds] == [Message("config.kind_bool", "true or false")]
-        and not choices
-        and str(error.value).lower() in _ELEVEN_BOOL
-    ):
+    if [*kinds] == [_KINDS[bool]] and not choices and str(error.value).lower() in _ELEVEN_BOOL:
         return Message("config.not_bool", "{value} is text in YAML 1.2; write true or false"), {
             "value": shown(error.value)
         }

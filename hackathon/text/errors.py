@@ -19,6 +19,7 @@ class HackathonError(Exception):
         self, identifier: str, text: str = "", /, *, hint: str = "", exit_code: int | None = None, **values: object
     ) -> None:
         super().__init__(identifier)
+        assert text or " " not in identifier, f"a text without an id: {identifier}"
         self.id = Message(identifier, text, hint=hint) if text else identifier
         self.values = values
         if exit_code is not None:

@@ -58,12 +58,12 @@ def command() -> None:
 @click.option("--solved", metavar="TEXT", default="", help=_("What you solved that may help others."))
 @shared_options
 def write(progress: str, goals: str, problems: str, solved: str, shared: Path | None, as_json: bool) -> None:
-    from hackathon.board.standup import report
+    from hackathon.board.standup import NO_REPORT, report
 
     board = board_at(shared, quiet=True)
     sections = {"progress": progress, "goals": goals, "problems": problems, "solved": solved}
     if not any(sections.values()):
-        sections = parted(text_of(None, _template(), N_("the status report is empty")))
+        sections = parted(text_of(None, _template(), NO_REPORT))
     said(report(board, sections).entry.id, N_("status report posted: #{name}"), as_json)
 
 

@@ -11,6 +11,7 @@ from hackathon.profiling.shares import (
     MISSING_RANKS,
     ON_DEVICE,
     PARTS,
+    UNMARKED,
     UNMATCHED,
     RunShares,
     StepShares,
@@ -51,6 +52,7 @@ _REMARK_TEXTS = {
         "torch.profiler, record ProfilerActivity.CUDA, too; Chainer's kernels cannot be recorded"
     ),
     "cut-short": N_("too little of the trace could be read to tell where the time goes"),
+    "unmarked": N_("the traces mark no steps: all of the recording counts as one step"),
     "unmatched": N_("the ranks recorded different collectives: waiting cannot be told from communication"),
 }
 
@@ -207,11 +209,13 @@ class Profile:
                 )
             )
         if not self.marked:
-            remarks.append(_("the traces mark no steps: all of the recording counts as one step"))
+            remarks.append(_(_REMARK_TEXTS[UNMARKED]))
         remarks += [_(_REMARK_TEXTS[why]) for why in sorted({time.off_pace for time in self.times.values()} - {""})]
         reasons = {why for share in self.shares.ranks for _, why in share.unknown} - {MISSING_RANKS}
         if unaligned:
             reasons.discard(UNMATCHED)
+        if not self.marked:
+            reasons.discard(UNMARKED)
         remarks += [_(_REMARK_TEXTS[why]) for why in sorted(reasons)]
         return remarks
 

@@ -190,9 +190,10 @@ def compared_figures(
             by_metric.setdefault(metric, []).append((index, _placed(points, runs[index], x)))
     metrics = chosen(by_metric, runs[0].metric) or list(by_metric)[:CURVES]
     length = max(point[0] for lines in by_metric.values() for _, points in lines for point in points)
-    axis, seconds = axis_of(x), 1.0
     if x == "time":
         axis, seconds = next((axis, unit) for axis, unit, most in SECONDS if length < most)
+    else:
+        axis, seconds = axis_of(x), 1.0
     return [_figure(order, metric, by_metric[metric], runs, names, (axis, seconds, length / seconds), wish)
             for order, metric in enumerate(metrics)]  # fmt: skip
 

@@ -25,7 +25,7 @@ from hackathon.jobs.sources import find_sources
 from hackathon.runs import data
 from hackathon.runs.campaign import plan
 from hackathon.runs.source.snapshot import take
-from hackathon.text.errors import HackathonError, RequestError, UnavailableError
+from hackathon.text.errors import RequestError, UnavailableError
 
 CONTENT = bytes(range(256)) * 4000
 
@@ -358,10 +358,3 @@ def test_what_is_wrong_is_named(field: str, value: str, words: str, project: Pat
     (project / "project.yaml").write_text(yaml.safe_dump(read))
     assert run(["data", "fetch"]) == 2
     assert words in capsys.readouterr().err
-
-
-def test_errors_have_hints() -> None:
-    for key in ("none", "refused", "cut", "no_room", "checksum", "hostile", "no_archive", "bad"):
-        names = ["url", "what", "size", "folder", "free", "name", "found", "wanted", "archive", "kind", "count"]
-        values = dict.fromkeys(names, "x")
-        assert HackathonError(f"data.{key}", **values).hint
