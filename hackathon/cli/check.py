@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hackathon.cli.json_output import echo_json
-from hackathon.cli.options import job_options, named, option_trust, shown_only
+from hackathon.cli.options import completing, job_options, named, option_trust, shown_only
 from hackathon.jobs.options import Options
 from hackathon.text.messages import N_, _, ngettext
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
         "  hackathon check torch-ddp --cluster miyabi-g --queue debug-g --nodes 8 --group gw25"
     ),
 )
-@click.argument("target", required=False, metavar="[RECIPE|FOLDER]")
+@click.argument("target", required=False, metavar="[RECIPE|FOLDER]", shell_complete=completing("recipe"))
 @job_options
 @option_trust
 @click.option("--json", "as_json", is_flag=True, help=_("Print JSON."))
@@ -36,6 +36,7 @@ def command(target: str | None, options: Options, foreign: "Foreign", as_json: b
     from hackathon.cli.program_findings import errors_of, read_sources, show_reports
     from hackathon.cli.show import cost_text, echo_advice, request_line
     from hackathon.cli.shown import show_warnings
+    from hackathon.cli.working import working
     from hackathon.jobs.check import CheckError
     from hackathon.jobs.plan import plan_jobs
     from hackathon.jobs.sources import find_sources
@@ -47,7 +48,8 @@ def command(target: str | None, options: Options, foreign: "Foreign", as_json: b
     sources = find_sources(target, options, foreign=shown_only(foreign))
     event_line(sources)
     try:
-        planned = plan_jobs(sources, nodes=known_nodes(sources.cluster))
+        with working(_("asking the scheduler")):
+            planned = plan_jobs(sources, nodes=known_nodes(sources.cluster))
     except CheckError as error:
         reports = read_sources(sources)
         if not as_json:
@@ -56,15 +58,16 @@ def command(target: str | None, options: Options, foreign: "Foreign", as_json: b
         _report(False, [{"id": violation.id, "text": violation.text} for violation in error.violations], reports, error)
         raise click.exceptions.Exit(error.exit_code) from None
     (request,) = planned.requests
-    reports = read_sources(sources, request)
-    wrong = errors_of(reports)
-    expected = reachable(sources.runs.parent, request)
     source: Selection | None = None
     too_much: RequestError | None = None
-    try:
-        source = selection_of(request, sources.runs)
-    except RequestError as refusal:
-        too_much = refusal
+    with working(_("reading the project")):
+        reports = read_sources(sources, request)
+        wrong = errors_of(reports)
+        expected = reachable(sources.runs.parent, request)
+        try:
+            source = selection_of(request, sources.runs)
+        except RequestError as refusal:
+            too_much = refusal
     budget = standing_of(planned)
     refuse = sources.event is not None and sources.event.when_spent == "refuse"
     if as_json:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hackathon.cli.options import Assignment, named
+from hackathon.cli.options import Assignment, completing, named
 from hackathon.text.errors import RequestError
 from hackathon.text.messages import _, localized
 
@@ -29,7 +29,12 @@ if TYPE_CHECKING:
 @click.option("--command", "words", metavar="TEXT", help=_("Use your own command; {name} stands for a parameter."))
 @click.option("--name", metavar="NAME", help=_("Name of the project (default: the folder's name)."))
 @click.option("--team", metavar="NAME", help=_("Name of the team."))
-@click.option("--cluster", metavar="NAME", help=_("Cluster profile (`hackathon clusters` lists them)."))
+@click.option(
+    "--cluster",
+    metavar="NAME",
+    shell_complete=completing("cluster"),
+    help=_("Cluster profile (`hackathon clusters` lists them)."),
+)
 @click.option("--copy", is_flag=True, help=_("Copy the recipe's program into the project so that you can change it."))
 @click.option(
     "--from-log", type=click.Path(exists=True, dir_okay=False, path_type=Path), metavar="FILE",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hackathon.cli.json_output import echo_json
-from hackathon.cli.options import named
+from hackathon.cli.options import completing, named
 from hackathon.schedulers.registry import SCRIPTS
 from hackathon.text.messages import N_, _, ngettext
 
@@ -35,7 +35,12 @@ COLORS = {"error": "red", "warning": "yellow"}
     ),
 )
 @click.argument("scripts", nargs=-1, metavar="SCRIPT…", type=click.Path(path_type=Path, allow_dash=True))
-@click.option("--cluster", metavar="NAME", help=_("Cluster profile (`hackathon clusters` lists them)."))
+@click.option(
+    "--cluster",
+    metavar="NAME",
+    shell_complete=completing("cluster"),
+    help=_("Cluster profile (`hackathon clusters` lists them)."),
+)
 @click.option(
     "--dialect",
     type=click.Choice(list(SCRIPTS)),

@@ -161,8 +161,18 @@ def job_options(function: Function) -> Function:
     positive = click.IntRange(min=1)
     for option in reversed(
         [
-            click.option("--cluster", metavar="NAME", help=_("Cluster profile (`hackathon clusters` lists them).")),
-            click.option("--queue", metavar="NAME", help=_("Queue, partition, resource group or resource type.")),
+            click.option(
+                "--cluster",
+                metavar="NAME",
+                shell_complete=completing("cluster"),
+                help=_("Cluster profile (`hackathon clusters` lists them)."),
+            ),
+            click.option(
+                "--queue",
+                metavar="NAME",
+                shell_complete=completing("queue"),
+                help=_("Queue, partition, resource group or resource type."),
+            ),
             click.option("--group", metavar="NAME", help=_("Group or account to charge.")),
             click.option("--reservation", metavar="NAME", help=_("Reservation name.")),
             click.option("--nodes", metavar="N", type=positive, help=_("Number of nodes.")),
@@ -180,7 +190,10 @@ def job_options(function: Function) -> Function:
             click.option("--threads", metavar="N", type=positive, help=_("Threads per process.")),
             click.option("--walltime", type=Walltime(), help=_("Time limit: 00:30:00, 90m, 2h.")),
             click.option(
-                "--launcher", metavar="NAME", help=_("torchrun, mpirun, srun, local, horovodrun or horovodrun-mpi.")
+                "--launcher",
+                metavar="NAME",
+                shell_complete=completing("launcher"),
+                help=_("torchrun, mpirun, srun, local, horovodrun or horovodrun-mpi."),
             ),
             click.option(
                 "--binding",
@@ -208,6 +221,11 @@ def option_force(function: Function) -> Function:
     return click.option("--force", is_flag=True, help=_("Submit although the text of the program has errors."))(
         function
     )
+
+
+def option_yes(function: Function) -> Function:
+    """Add --yes: submit without asking."""
+    return click.option("-y", "--yes", is_flag=True, help=_("Submit without asking."))(function)
 
 
 def option_trust(function: Function) -> Function:
@@ -243,6 +261,17 @@ def several_processes(function: Function) -> Function:
     """Mark a command whose --processes is a list, which it receives as `counts`."""
     function.several_processes = True  # type: ignore[attr-defined]
     return function
+
+
+def completing(kind: str) -> Callable[[click.Context, click.Parameter, str], list[str]]:
+    """Return a `shell_complete` for values of a kind of `completers.KINDS`, which is imported when it is called."""
+
+    def values(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+        from hackathon.cli.completers import complete
+
+        return complete(kind, incomplete, runs_folder())
+
+    return values
 
 
 def runs_folder(folder: Path | None = None) -> Path:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hackathon.cli.options import named, runs_folder
+from hackathon.cli.options import completing, named, runs_folder
 from hackathon.text.errors import RequestError
 from hackathon.text.messages import N_, NP_, _, ngettext, pgettext
 
@@ -42,7 +42,7 @@ SHOWN = 20
         "  hackathon publish k3x9 --to pages    one study"
     ),
 )
-@click.argument("names", nargs=-1, metavar="[STUDY]...")
+@click.argument("names", nargs=-1, metavar="[STUDY]...", shell_complete=completing("study"))
 @click.option("--to", "directory", metavar="DIR", type=click.Path(file_okay=False, path_type=Path),
               help=_("Output folder."))  # fmt: skip
 @click.option("--check", is_flag=True, help=_("Write nothing; show what would be published and what was removed."))
@@ -54,12 +54,15 @@ def command(
 ) -> None:
     import gc
 
+    from hackathon.cli.working import working
+
     if directory is None and not check:
         raise RequestError(
             "site.no_folder", "no output folder given: --to DIR", hint="`--check` alone shows what would be published"
         )
     gc.enable()  # thousands of pages create garbage
-    source, title, studies = _source(names, title, ask=not no_ask)
+    with working(_("reading all runs")):
+        source, title, studies = _source(names, title, ask=not no_ask)
     if not doubtful:
         source = _believable(source)
     if check:
@@ -69,7 +72,8 @@ def command(
 
     assert directory is not None
     _keep_apart(directory, source)
-    published = publish(source, directory, title=title, studies=studies)
+    with working(_("writing pages")):
+        published = publish(source, directory, title=title, studies=studies)
     for problem in [*source.problems, *published.warnings]:
         click.echo(f"{_('warning')}: {problem}", err=True)
     click.echo(

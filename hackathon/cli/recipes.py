@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from hackathon.cli.json_output import echo_json
-from hackathon.cli.options import named
+from hackathon.cli.options import completing, named
 from hackathon.text.messages import _, localized
 
 
@@ -13,7 +13,7 @@ from hackathon.text.messages import _, localized
     "recipes",
     help=_("List the recipes, or show one with its parameters.\n\n  hackathon recipes\n  hackathon recipes torch-ddp"),
 )
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=completing("recipe"))
 @click.option("--json", "as_json", is_flag=True, help=_("Print JSON."))
 def command(name: str | None, as_json: bool) -> None:
     from hackathon.cli.show import echo_table

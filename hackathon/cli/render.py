@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hackathon.cli.json_output import echo_json
-from hackathon.cli.options import job_options, named, option_trust, shown_only
+from hackathon.cli.options import completing, job_options, named, option_trust, shown_only
 from hackathon.jobs.options import Options
 from hackathon.text.messages import _
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
         "  hackathon render --essence          the few lines that start the program, and nothing else"
     ),
 )
-@click.argument("target", required=False, metavar="[RECIPE|FOLDER]")
+@click.argument("target", required=False, metavar="[RECIPE|FOLDER]", shell_complete=completing("recipe"))
 @job_options
 @click.option(
     "--in-place", is_flag=True, default=None, help=_("Run in the project folder itself instead of a snapshot.")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hackathon.cli.json_output import echo_json
-from hackathon.text.messages import N_, _
+from hackathon.text.messages import N_, _, ngettext
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -62,6 +62,25 @@ def confirm(planned: "Plan", yes: bool, question: str) -> None:
             "cli.nobody_confirms", "nobody is at a terminal to confirm the jobs", hint="Confirm with --yes."
         )
     if not click.confirm(question, err=True):
+        raise click.Abort
+
+
+def confirm_several(planned: "Plan", yes: bool) -> None:
+    """Ask on a terminal before several runs, whose cost is on the screen, use node-hours.
+
+    A script goes on, since it has nobody to ask; so does a user whose own settings say `confirm: false`. Raises
+    click.Abort for a no.
+    """
+    import sys
+
+    from hackathon.schedulers import profiles
+
+    sources = planned.sources
+    if yes or not sources.user.confirm or not sys.stdin.isatty() or profiles.dialect_of(sources.cluster).this_machine:
+        return
+    runs = len(planned.jobs) * planned.repeat
+    question = ngettext("Submit {runs} run?", "Submit {runs} runs?", runs, runs=runs)
+    if not click.confirm(question, default=True, err=True):
         raise click.Abort
 
 

@@ -17,7 +17,7 @@ from hackathon.config import plug_ins
 from hackathon.config.cache import cache_key, keep, recall
 from hackathon.config.cluster import Cluster
 from hackathon.config.problems import MAXIMUM_BYTES, ConfigError, Problem, listing, nearest, read_bounded, shown
-from hackathon.config.project import Defaults, Project
+from hackathon.config.project import Project, UserSettings
 from hackathon.config.recipe import Recipe
 from hackathon.config.records import rebuild
 from hackathon.text.errors import RequestError
@@ -126,13 +126,13 @@ def load_survey(path: Path) -> "Survey":
     return _read(Survey, path)
 
 
-def load_user() -> Defaults:
-    """Return the user's defaults; empty ones without a file or a home."""
+def load_user() -> UserSettings:
+    """Return the user's settings; the defaults without a file or a home."""
     try:
         path = user_config() / USER_FILE
     except RuntimeError:
-        return Defaults()
-    return _read(Defaults, path) if os.path.exists(path) else Defaults()  # noqa: PTH110
+        return UserSettings()
+    return _read(UserSettings, path) if os.path.exists(path) else UserSettings()  # noqa: PTH110
 
 
 def find_project(start: Path) -> Path | None:

@@ -36,6 +36,14 @@ class Defaults:
 
 
 @dataclass(frozen=True)
+class UserSettings(Defaults):
+    """A user's own `~/.config/hackathon/config.yaml`."""
+
+    confirm: bool = True
+    """Ask on a terminal before `scale`, and `submit` of several runs, use node-hours."""
+
+
+@dataclass(frozen=True)
 class Project:
     """A team's folder: its command or recipe, its defaults."""
 

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from hackathon.config.cluster import Cluster
 from hackathon.config.event import Event
 from hackathon.config.fields import Least, Parsed
-from hackathon.config.project import Defaults, Project
+from hackathon.config.project import Project, UserSettings
 from hackathon.config.recipe import Recipe
 from hackathon.config.records import options
 from hackathon.config.rule import RuleFile
@@ -28,7 +28,7 @@ RECORDS: dict[str, tuple[type, str]] = {
     "event": (Event, "hackathon.yaml"),
     "survey": (Survey, "survey.yaml"),
     "rule": (RuleFile, "templates/rules/NAME.yaml"),
-    "user": (Defaults, "~/.config/hackathon/config.yaml"),
+    "user": (UserSettings, "~/.config/hackathon/config.yaml"),
 }
 """Name → (record, the file that it describes). `defaults` is another name of `user`."""
 _TYPES = {bool: "boolean", int: "integer", float: "number", str: "string", NoneType: "null"}

@@ -12,7 +12,7 @@ from hackathon.access.ownership import ForeignFile, Trusted
 from hackathon.config.cluster import ALL_LAUNCHERS, Cluster
 from hackathon.config.command import command_words
 from hackathon.config.fields import Scalar
-from hackathon.config.project import Defaults, Project
+from hackathon.config.project import Defaults, Project, UserSettings
 from hackathon.config.recipe import Data, Metric, Parameter, Recipe, Scaling
 from hackathon.jobs import machine
 from hackathon.jobs.data import FOLDER
@@ -42,7 +42,7 @@ class Sources:
     project: Project | None = None
     surrounding: Project | None = None
     """The project around a recipe that runs: it decides where the job runs, but not what runs."""
-    user: Defaults = field(default_factory=Defaults)
+    user: UserSettings = field(default_factory=UserSettings)
     event: "Event | None" = None
     recipe: Recipe | None = None
     folder: Path = Path()

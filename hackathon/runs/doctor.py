@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from hackathon.config.cluster import Cluster
     from hackathon.jobs.options import Options
     from hackathon.jobs.request import Request
+    from hackathon.runs.directory import RunDirectory
 
 GOOD, WARNING, BAD = "good", "warning", "bad"
 SKEW = 5.0
@@ -257,10 +258,12 @@ def _programs(cluster: "Cluster") -> Iterator[DoctorFinding]:
 
 def start_on_nodes(
     cluster: "Cluster", options: "Options", runs: Path, admit: "Callable[[Request], None]", team: str | None = None,
+    started: "Callable[[RunDirectory], None]" = lambda run: None,
 ) -> DoctorFinding:  # fmt: skip
     """Submit a short job that prints its processes' hosts, wait for it, and return what it proved.
 
-    `admit` checks it against the budget of its `team` first, and raises to refuse it.
+    `admit` checks it against the budget of its `team` first, and raises to refuse it. `started` is called with its
+    run once it is submitted.
     """
     from dataclasses import replace
 
@@ -290,6 +293,7 @@ def start_on_nodes(
     run = create(request, render(request, cluster), runs_folder=runs, tags=["doctor"],
                  source=snapshot.Source(runs))  # fmt: skip
     submit(run, scheduler_of(cluster))
+    started(run)
     begin = time.monotonic()
     while True:
         state = status([run])[0]

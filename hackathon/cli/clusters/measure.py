@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hackathon.cli.json_output import echo_json
-from hackathon.cli.options import Assignment, Walltime, named, runs_folder
+from hackathon.cli.options import Assignment, Walltime, completing, named, runs_folder
 from hackathon.jobs.options import Options
 from hackathon.text.errors import RequestError
 from hackathon.text.messages import _
@@ -44,7 +44,12 @@ GPU_SIZE = "1GiB"
 @click.option("--group", metavar="NAME", help=_("Group or account to charge."))
 @click.option("--reservation", metavar="NAME", help=_("Reservation name."))
 @click.option("--walltime", type=Walltime(), help=_("Time limit: 00:30:00, 90m, 2h."))
-@click.option("--launcher", metavar="NAME", help=_("torchrun, mpirun, srun, local, horovodrun or horovodrun-mpi."))
+@click.option(
+    "--launcher",
+    metavar="NAME",
+    shell_complete=completing("launcher"),
+    help=_("torchrun, mpirun, srun, local, horovodrun or horovodrun-mpi."),
+)
 @click.option("-p", "--parameter", type=Assignment(), multiple=True, help=_("Set a parameter; may be repeated."))
 @click.option("--json", "as_json", is_flag=True, help=_("Print JSON."))
 def command(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hackathon.cli.json_output import echo_json
-from hackathon.cli.options import named, option_trust
+from hackathon.cli.options import completing, named, option_trust
 from hackathon.cli.show import encodes, printable
 from hackathon.jobs.options import Options
 from hackathon.text.messages import N_, _, ngettext
@@ -54,7 +54,12 @@ MARKS = {True: ("✓", "ok", "green"), False: ("✗", "bad", "red"), None: ("–
     ),
 )
 @click.argument("target", required=False, metavar="[RECIPE|FOLDER]")
-@click.option("--cluster", metavar="NAME", help=_("Cluster profile (`hackathon clusters` lists them)."))
+@click.option(
+    "--cluster",
+    metavar="NAME",
+    shell_complete=completing("cluster"),
+    help=_("Cluster profile (`hackathon clusters` lists them)."),
+)
 @click.option("--queue", metavar="NAME", help=_("Queue, partition, resource group or resource type."))
 @click.option("--group", metavar="NAME", help=_("Group or account to charge."))
 @click.option("--reservation", metavar="NAME", help=_("Reservation name."))

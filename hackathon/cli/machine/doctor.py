@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from hackathon.config.cluster import Cluster
     from hackathon.jobs.request import Request
+    from hackathon.runs.directory import RunDirectory
     from hackathon.runs.doctor import DoctorFinding
 
 MARKS = {"good": ("✓", "green"), "warning": ("!", "yellow"), "bad": ("✗", "red")}
@@ -68,7 +69,16 @@ def command(target: str | None, options: Options, with_job: bool, security: bool
                 admit(Plan(sources, (PlannedJob(request, sources),)))
 
         team = sources.project.team if sources is not None and sources.project is not None else None
-        findings.append(start_on_nodes(cluster, options, runs, within, team))
+        submitted: list[RunDirectory] = []
+        try:
+            findings.append(start_on_nodes(cluster, options, runs, within, team, submitted.append))
+        except KeyboardInterrupt:
+            for run in submitted:
+                click.echo(
+                    _("job {job} goes on; end it with: hackathon cancel {run!q}", job=run.job_id(), run=run.id[-8:]),
+                    err=True,
+                )
+            raise
     if as_json:
         from dataclasses import asdict
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hackathon.cli.json_output import echo_json
-from hackathon.cli.options import LocalizedGroup, Walltime, named, option_trust
+from hackathon.cli.options import LocalizedGroup, Walltime, completing, named, option_trust
 from hackathon.jobs.environments import VARIANTS
 from hackathon.jobs.options import Options
 from hackathon.text.errors import RequestError
@@ -72,7 +72,12 @@ def command() -> None:
 )
 @click.option("--dry-run", is_flag=True, help=_("Print the commands without running them."))
 @click.option("--wait", "waiting", is_flag=True, help=_("With --on compute: wait until the job has finished."))
-@click.option("--cluster", metavar="NAME", help=_("Cluster profile (`hackathon clusters` lists them)."))
+@click.option(
+    "--cluster",
+    metavar="NAME",
+    shell_complete=completing("cluster"),
+    help=_("Cluster profile (`hackathon clusters` lists them)."),
+)
 @click.option("--queue", metavar="NAME", help=_("Queue, partition, resource group or resource type."))
 @click.option("--group", metavar="NAME", help=_("Group or account to charge."))
 @click.option("--reservation", metavar="NAME", help=_("Reservation name."))

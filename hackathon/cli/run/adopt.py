@@ -2,7 +2,7 @@
 
 import click
 
-from hackathon.cli.options import named, runs_folder
+from hackathon.cli.options import completing, named, runs_folder
 from hackathon.text.messages import _
 
 
@@ -17,7 +17,12 @@ from hackathon.text.messages import _
     ),
 )
 @click.argument("target", metavar="JOBID|DIR")
-@click.option("--cluster", metavar="NAME", help=_("Cluster profile (`hackathon clusters` lists them)."))
+@click.option(
+    "--cluster",
+    metavar="NAME",
+    shell_complete=completing("cluster"),
+    help=_("Cluster profile (`hackathon clusters` lists them)."),
+)
 @click.option(
     "--processes", metavar="N", type=click.IntRange(min=1), help=_("Total number of processes, normally one per GPU.")
 )

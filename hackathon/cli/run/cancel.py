@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hackathon.cli.options import named
+from hackathon.cli.options import completing, named
 from hackathon.text.errors import HackathonError, RequestError
 from hackathon.text.messages import N_, _
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
         "  hackathon cancel k3x9"
     ),
 )
-@click.argument("names", nargs=-1, metavar="RUN|STUDY...")
+@click.argument("names", nargs=-1, metavar="RUN|STUDY...", shell_complete=completing("result"))
 @click.option(
     "-y", "--yes", is_flag=True, help=_("Cancel also a job whose name or owner the scheduler does not confirm.")
 )
@@ -31,10 +31,11 @@ def command(names: tuple[str, ...], yes: bool) -> None:
     from hackathon.cli.run.segments import with_followers
     from hackathon.cli.run.status import chosen
     from hackathon.runs.cancel import NOT_SURE, cancel
+    from hackathon.runs.directory import find_run
     from hackathon.runs.states import OPEN
     from hackathon.runs.status import status
 
-    runs = with_followers(chosen(names) if names else [_only_one()])
+    runs = with_followers(chosen(names, find=find_run) if names else [_only_one()])
     several = len(runs) > 1
     worst = 0
     states = {state.run_id: state for state in status(runs)}

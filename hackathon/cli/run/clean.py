@@ -53,7 +53,7 @@ KEPT_RUNS = 5
     multiple=True,
     help=_("Delete the files that the program of this run wrote (repeatable)."),
 )
-@click.option("--yes", is_flag=True, help=_("Do not ask for confirmation."))
+@click.option("-y", "--yes", is_flag=True, help=_("Do not ask for confirmation."))
 def command(failed: bool, sources: bool, names: tuple[str, ...], yes: bool) -> None:
     import sys
 

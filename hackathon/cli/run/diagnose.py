@@ -9,7 +9,7 @@ import click
 
 from hackathon.cli.board.board_io import board_if_any, echo_similar, solved_before
 from hackathon.cli.json_output import echo_json
-from hackathon.cli.options import named, runs_folder
+from hackathon.cli.options import completing, named, runs_folder
 from hackathon.text.messages import N_, _, ngettext
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ UNREAD = 5
         "  hackathon diagnose k3m9x2qa --bundle             one file for a tutor"
     ),
 )
-@click.argument("targets", nargs=-1, metavar="[RUN|STUDY|FILE]...")
+@click.argument("targets", nargs=-1, metavar="[RUN|STUDY|FILE]...", shell_complete=completing("result"))
 @click.option("--json", "as_json", is_flag=True, help=_("Print JSON."))
 @click.option(
     "--bundle",
@@ -99,9 +99,9 @@ def chosen(targets: Sequence[str]) -> "tuple[list[RunDirectory], list[Path], lis
     Without targets: the newest run, or its study. A target is a path, else a study's id or a run's id or a part of it;
     `-` is standard input, stored in a file.
     """
+    from hackathon.cli.named_runs import run_to_read
     from hackathon.cli.run.logs import one_run
     from hackathon.diagnosis.sources import TEXT, runs_among
-    from hackathon.runs.directory import find_run
     from hackathon.runs.study import find_study, runs_of
     from hackathon.text.errors import RequestError
 
@@ -133,7 +133,7 @@ def chosen(targets: Sequence[str]) -> "tuple[list[RunDirectory], list[Path], lis
             )
         else:
             study = find_study(target, folder.parent, exact=False)
-            matches = list(runs_of(study)) if study is not None else [find_run(target, folder)]
+            matches = list(runs_of(study)) if study is not None else [run_to_read(target, folder)]
             runs |= {run.path: run for run in matches}
     return list(runs.values()), files, names
 

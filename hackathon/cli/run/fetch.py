@@ -6,24 +6,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hackathon.cli.json_output import echo_json
-from hackathon.cli.options import named, runs_folder
+from hackathon.cli.options import completing, named, runs_folder
 from hackathon.text.messages import _, ngettext
 from hackathon.text.units import format_size
 
 if TYPE_CHECKING:
     from hackathon.runs.directory import RunDirectory
     from hackathon.runs.outputs.walk import OutputFile
-
-
-def _complete_run(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
-    """Return the runs whose id begins with a text."""
-    from hackathon.runs.directory import list_ids
-    from hackathon.text.errors import HackathonError
-
-    try:
-        return [name for name in list_ids(runs_folder()) if name.startswith(incomplete)]
-    except HackathonError:
-        return []
 
 
 def _complete_pattern(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
@@ -52,20 +41,20 @@ def _complete_pattern(context: click.Context, parameter: click.Parameter, incomp
         "  hackathon fetch k3x9 'checkpoints/*.pt' --to ~/models"
     ),
 )
-@click.argument("name", metavar="RUN", shell_complete=_complete_run)
+@click.argument("name", metavar="RUN", shell_complete=completing("run"))
 @click.argument("patterns", nargs=-1, metavar="[PATTERN]...", shell_complete=_complete_pattern)
 @click.option("--to", "folder", metavar="DIR", type=click.Path(file_okay=False, path_type=Path),
               help=_("Copy to this folder, not to the current one."))  # fmt: skip
 @click.option("--force", is_flag=True, help=_("Overwrite existing files."))
 @click.option("--json", "as_json", is_flag=True, help=_("Print JSON."))
 def command(name: str, patterns: tuple[str, ...], folder: Path | None, force: bool, as_json: bool) -> None:
+    from hackathon.cli.named_runs import run_to_read
     from hackathon.cli.run.outputs_shown import elsewhere
     from hackathon.cli.show import printable
-    from hackathon.runs.directory import find_run
     from hackathon.runs.outputs.fetch import all_outputs, choose, fetch, hidden, refuse_existing
     from hackathon.runs.status import status
 
-    run = find_run(name, runs_folder())
+    run = run_to_read(name, runs_folder())
     if status([run], ask=False)[0].open:
         click.echo(
             f"{_('warning')}: "

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hackathon.cli.options import named, runs_folder
+from hackathon.cli.options import completing, named, runs_folder
 from hackathon.cli.show import printable
 from hackathon.text.messages import N_, _
 from hackathon.text.units import parse_moment
@@ -75,7 +75,7 @@ class MomentType(click.ParamType[float]):
         "  hackathon logs --path               where the files are"
     ),
 )
-@click.argument("name", required=False, metavar="[RUN]")
+@click.argument("name", required=False, metavar="[RUN]", shell_complete=completing("run"))
 @click.option("-f", "--follow", "following", is_flag=True, help=_("Show new lines until the run has finished."))
 @click.option(
     "--rank", "chosen", type=Ranks(), multiple=True, help=_("Only these ranks: 3, 0-3 or 0,4-7; may be repeated.")
@@ -277,14 +277,15 @@ def one_run(name: str | None) -> "RunDirectory":
 
     Without a name the newest, or of its chain the segment that runs or ran last.
     """
+    from hackathon.cli.named_runs import run_to_read
     from hackathon.runs.chain import speaking
-    from hackathon.runs.directory import find_run, find_runs
+    from hackathon.runs.directory import find_runs
     from hackathon.runs.probe import newest
     from hackathon.text.errors import RequestError
 
     folder = runs_folder()
     if name is not None:
-        return find_run(name, folder)
+        return run_to_read(name, folder)
     run = newest(find_runs(folder))
     if run is None:
         raise RequestError(

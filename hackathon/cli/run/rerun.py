@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hackathon.cli.json_output import echo_json
-from hackathon.cli.options import job_options, named, option_trust, runs_folder
+from hackathon.cli.options import completing, job_options, named, option_trust, runs_folder
 from hackathon.jobs.options import Options
 from hackathon.text.errors import RequestError
 from hackathon.text.messages import N_, _, ngettext
@@ -43,7 +43,7 @@ _TO_RUN_TEXTS = {
         "  hackathon rerun ~/Downloads/run-k3x9.zip --cluster laptop --wait"
     ),
 )
-@click.argument("name", metavar="RUN|CRATE")
+@click.argument("name", metavar="RUN|CRATE", shell_complete=completing("run"))
 @job_options
 @click.option("--note", default="", metavar="TEXT", help=_("Note shown in results and on pages."))
 @click.option("--tag", "tags", multiple=True, metavar="WORD", help=_("A tag; may be repeated."))

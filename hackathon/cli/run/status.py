@@ -6,11 +6,14 @@ from typing import TYPE_CHECKING
 import click
 
 from hackathon.cli.json_output import echo_json
-from hackathon.cli.options import named, runs_folder
+from hackathon.cli.options import completing, named, runs_folder
 from hackathon.cli.run.causes import cause_text, causes, has_failed
 from hackathon.text.messages import N_, _, pgettext
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
     from hackathon.diagnosis.findings import Finding
     from hackathon.runs.directory import RunDirectory
     from hackathon.runs.status import RunStatus
@@ -40,7 +43,7 @@ SHOWN_CAUSES = 3
         "  hackathon status --all --json"
     ),
 )
-@click.argument("names", nargs=-1, metavar="[RUN|STUDY]...")
+@click.argument("names", nargs=-1, metavar="[RUN|STUDY]...", shell_complete=completing("result"))
 @click.option("--all", "everything", is_flag=True, help=_("All runs, not only the newest 20."))
 @click.option("--no-ask", is_flag=True, help=_("Do not query the scheduler."))
 @click.option("--wait", "waiting", is_flag=True, help=_("Wait until all jobs have finished."))
@@ -118,9 +121,15 @@ def _with_outputs(
     return [run for run, state in zip(runs, states, strict=True) if not state.open]
 
 
-def chosen(names: tuple[str, ...], everything: bool = False) -> list["RunDirectory"]:
-    """Return the named runs (a study stands for all of its own), else the newest ones."""
-    from hackathon.runs.directory import find_run, find_runs
+def chosen(
+    names: tuple[str, ...], everything: bool = False, *, find: "Callable[[str, Path], RunDirectory] | None" = None
+) -> list["RunDirectory"]:
+    """Return the named runs (a study stands for all of its own), else the newest ones.
+
+    `find` returns the run that one name means, by default `run_to_read`.
+    """
+    from hackathon.cli.named_runs import run_to_read
+    from hackathon.runs.directory import find_runs
     from hackathon.runs.study import find_study, runs_of
 
     folder = runs_folder()
@@ -130,7 +139,7 @@ def chosen(names: tuple[str, ...], everything: bool = False) -> list["RunDirecto
     selected: dict[str, RunDirectory] = {}
     for name in names:
         study = find_study(name, folder.parent, exact=False)
-        for run in runs_of(study) if study is not None else [find_run(name, folder)]:
+        for run in runs_of(study) if study is not None else [(find or run_to_read)(name, folder)]:
             selected[run.id] = run
     return list(selected.values())
 

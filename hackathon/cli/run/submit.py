@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hackathon.cli.options import job_options, named, option_force, option_trust
+from hackathon.cli.options import completing, job_options, named, option_force, option_trust, option_yes
 from hackathon.jobs.options import Options
 from hackathon.text.errors import RequestError
 from hackathon.text.messages import _
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
         "  hackathon submit --again k3x9        after an interrupted submission"
     ),
 )
-@click.argument("target", required=False, metavar="[RECIPE|FOLDER]")
+@click.argument("target", required=False, metavar="[RECIPE|FOLDER]", shell_complete=completing("recipe"))
 @job_options
 @click.option(
     "--repeat", metavar="N", type=click.IntRange(1, 1000), default=1, help=_("Number of times to submit the job.")
@@ -53,6 +53,7 @@ if TYPE_CHECKING:
 )
 @click.option("--dry-run", is_flag=True, help=_("Show what would be submitted, without submitting it."))
 @click.option("--wait", "waiting", is_flag=True, help=_("Wait until all jobs have finished."))
+@option_yes
 @option_force
 @option_trust
 @click.option("--json", "as_json", is_flag=True, help=_("Print JSON."))
@@ -68,13 +69,14 @@ def command(
     again: str | None,
     dry_run: bool,
     waiting: bool,
+    yes: bool,
     force: bool,
     foreign: "Foreign",
     as_json: bool,
 ) -> None:
     from hackathon.cli.program_findings import refuse_errors
     from hackathon.cli.run.segments import refuse_repeat, show_submitted
-    from hackathon.cli.shown import finish, show_plan, show_preflight, show_warnings
+    from hackathon.cli.shown import confirm_several, finish, show_plan, show_preflight, show_warnings
     from hackathon.jobs.sources import find_sources
     from hackathon.runs.campaign import plan, program_of, start
 
@@ -104,6 +106,8 @@ def command(
     if dry_run:
         click.echo(planned.jobs[0].script.job, nl=False)
         return
+    if repeat * segments > 1:
+        confirm_several(planned, yes or as_json)
     outcomes = start(
         planned,
         note=note,

@@ -5,7 +5,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hackathon.cli.options import job_options, named, option_force, option_trust, several_processes
+from hackathon.cli.options import (
+    completing,
+    job_options,
+    named,
+    option_force,
+    option_trust,
+    option_yes,
+    several_processes,
+)
 from hackathon.jobs.options import Options
 from hackathon.text.messages import _, ngettext
 
@@ -32,7 +40,7 @@ if TYPE_CHECKING:
         "  hackathon try --json"
     ),
 )
-@click.argument("target", required=False, metavar="[RECIPE|FOLDER]")
+@click.argument("target", required=False, metavar="[RECIPE|FOLDER]", shell_complete=completing("recipe"))
 @job_options
 @click.option(
     "--seconds",
@@ -50,7 +58,7 @@ if TYPE_CHECKING:
     metavar="N",
     help=_("End a run earlier, after this many values of a metric and once the throughput has been told."),
 )
-@click.option("-y", "--yes", is_flag=True, help=_("Submit without asking."))
+@option_yes
 @option_force
 @option_trust
 @click.option("--json", "as_json", is_flag=True, help=_("Print JSON."))

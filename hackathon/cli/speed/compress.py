@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hackathon.cli.json_output import echo_json
-from hackathon.cli.options import job_options, named, option_trust
+from hackathon.cli.options import completing, job_options, named, option_trust
 from hackathon.cli.speed.measuring import apply_settings, measured, no_value
 from hackathon.jobs.options import Options
 from hackathon.text.messages import N_, _
@@ -47,7 +47,7 @@ _HEAD_TEXTS = {
         "  hackathon compress --processes 8 --seconds 300 --apply"
     ),
 )
-@click.argument("target", required=False, metavar="[RECIPE|FOLDER]")
+@click.argument("target", required=False, metavar="[RECIPE|FOLDER]", shell_complete=completing("recipe"))
 @job_options
 @click.option(
     "--hooks", default="", metavar="NAME,…", help=_("Hooks to measure; default: all that the program declares.")

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hackathon.cli.json_output import echo_json
-from hackathon.cli.options import MemorySize, Size, job_options, named, option_trust
+from hackathon.cli.options import MemorySize, Size, completing, job_options, named, option_trust
 from hackathon.cli.speed.measuring import apply_settings, measured
 from hackathon.jobs.options import Options
 from hackathon.text.messages import N_, _
@@ -48,7 +48,7 @@ _KIND_TEXTS = {
         "  hackathon microbatch torch-ddp -p batch_size=1024 --memory 4GB"
     ),
 )
-@click.argument("target", required=False, metavar="[RECIPE|FOLDER]")
+@click.argument("target", required=False, metavar="[RECIPE|FOLDER]", shell_complete=completing("recipe"))
 @job_options
 @click.option(
     "--memory",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hackathon.cli.json_output import echo_json
-from hackathon.cli.options import Processes, Size, named
+from hackathon.cli.options import Processes, Size, completing, named
 from hackathon.text.messages import Message, _
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class Target(click.ParamType["RecordedCheck"]):
         "  hackathon predict --async --workers 8,16,64 --target-batch 256"
     ),
 )
-@click.argument("source", required=False, metavar="[STUDY|RUN|TABLE.csv|-]")
+@click.argument("source", required=False, metavar="[STUDY|RUN|TABLE.csv|-]", shell_complete=completing("result"))
 @click.option(
     "--processes", "sizes", metavar="N,N,…", type=Processes(), help=_("Process counts to predict, separated by commas.")
 )
@@ -89,7 +89,10 @@ class Target(click.ParamType["RecordedCheck"]):
     help=_("Processes of a full node, where the table has no column nodes."),
 )
 @click.option(
-    "--cluster", metavar="NAME", help=_("Use the measured network (clusters measure) and the prices of this cluster.")
+    "--cluster",
+    metavar="NAME",
+    shell_complete=completing("cluster"),
+    help=_("Use the measured network (clusters measure) and the prices of this cluster."),
 )
 @click.option(
     "--gradient-bytes",
@@ -143,6 +146,7 @@ def command(
     from dataclasses import replace
 
     from hackathon.cli.options import runs_folder
+    from hackathon.cli.working import working
     from hackathon.prediction.forecast import SCHEMA_VERSION, forecast
     from hackathon.prediction.show import lines
     from hackathon.prediction.sources import of_index, of_table
@@ -180,7 +184,8 @@ def command(
     if source is not None and (source == "-" or Path(source).is_file() or source.endswith(".csv")):
         pairs = of_table(Path(source), settings, project)
     else:
-        pairs = of_index(source, settings, project)
+        with working(_("reading the runs of the project")):
+            pairs = of_index(source, settings, project)
     if series is not None:
         names = ", ".join(entry.name or "–" for entry, _ in pairs)
         pairs = [pair for pair in pairs if pair[0].name == series]
@@ -189,7 +194,8 @@ def command(
     if history is not None:
         former = read_table(history).series
         pairs = [(entry, replace(context, others=(*context.others, *former))) for entry, context in pairs]
-    forecasts = [forecast(entry, sizes, context) for entry, context in pairs]
+    with working(_("predicting")):
+        forecasts = [forecast(entry, sizes, context) for entry, context in pairs]
     if as_json:
         several = len(forecasts) > 1
         told_json = (

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hackathon.cli.options import job_options, named, option_force, option_trust, typed
+from hackathon.cli.options import completing, job_options, named, option_force, option_trust, option_yes, typed
 from hackathon.jobs.options import Options
 from hackathon.text.errors import HackathonError, RequestError
 from hackathon.text.messages import N_, Message, _, ngettext
@@ -86,7 +86,7 @@ RECORDING = ("skip", "steps", "memory", "seconds")
         "  hackathon profile --from traces/rank-*.json.gz"
     ),
 )
-@click.argument("targets", nargs=-1, metavar="[RUN|RECIPE|FOLDER]")
+@click.argument("targets", nargs=-1, metavar="[RUN|RECIPE|FOLDER]", shell_complete=completing("run"))
 @click.option("--command", "words", metavar="TEXT", help=_("Profile this command instead of the project's."))
 @click.option(
     "--from",
@@ -115,7 +115,7 @@ RECORDING = ("skip", "steps", "memory", "seconds")
     metavar="FILE",
     help=_("Write the traces of all ranks as one file for ui.perfetto.dev (packed if the name ends with .gz)."),
 )
-@click.option("-y", "--yes", is_flag=True, help=_("Submit without asking."))
+@option_yes
 @option_force
 @option_trust
 @click.option("--json", "as_json", is_flag=True, help=_("Print JSON."))

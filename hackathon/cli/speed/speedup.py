@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hackathon.cli.json_output import echo_json
-from hackathon.cli.options import MemorySize, job_options, named, option_trust
+from hackathon.cli.options import MemorySize, completing, job_options, named, option_trust
 from hackathon.cli.speed.measuring import apply_settings, measured, no_value
 from hackathon.jobs.options import Options
 from hackathon.text.messages import _
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
         "  hackathon speedup --largest-batch --memory 8GB"
     ),
 )
-@click.argument("target", required=False, metavar="[RECIPE|FOLDER]")
+@click.argument("target", required=False, metavar="[RECIPE|FOLDER]", shell_complete=completing("recipe"))
 @job_options
 @click.option(
     "--try",

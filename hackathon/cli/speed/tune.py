@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hackathon.cli.options import job_options, named, option_force, option_trust, typed
+from hackathon.cli.options import completing, job_options, named, option_force, option_trust, option_yes, typed
 from hackathon.jobs.options import Options
 from hackathon.text.messages import N_, Message, _, ngettext, pgettext
 
@@ -48,7 +48,7 @@ KEPT = frozenset({
         "  hackathon tune --resume"
     ),
 )
-@click.argument("target", required=False, metavar="[RECIPE|FOLDER]")
+@click.argument("target", required=False, metavar="[RECIPE|FOLDER]", shell_complete=completing("recipe"))
 @job_options
 @click.option(
     "--space",
@@ -148,7 +148,7 @@ KEPT = frozenset({
     "--in-place", is_flag=True, default=None, help=_("Run in the project folder itself instead of a snapshot.")
 )
 @click.option("--dry-run", is_flag=True, help=_("Show what would be tried and the most it can cost; submit nothing."))
-@click.option("-y", "--yes", is_flag=True, help=_("Do not ask before submitting."))
+@option_yes
 @option_force
 @option_trust
 @click.option("--json", "as_json", is_flag=True, help=_("Print JSON."))

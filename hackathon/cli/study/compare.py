@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hackathon.cli.json_output import echo_json
-from hackathon.cli.options import named, runs_folder
+from hackathon.cli.options import completing, named, runs_folder
 from hackathon.text.errors import RequestError
 from hackathon.text.messages import N_, _, ngettext
 
@@ -53,9 +53,15 @@ _VERDICT_TEXTS = {
         "  hackathon compare a1,a2,a3 b1,b2,b3 --json"
     ),
 )
-@click.argument("old", metavar="OLD")
-@click.argument("new", metavar="NEW")
-@click.option("--metric", metavar="NAME", default="", help=_("Metric to compare (default: the old run's)."))
+@click.argument("old", metavar="OLD", shell_complete=completing("result"))
+@click.argument("new", metavar="NEW", shell_complete=completing("result"))
+@click.option(
+    "--metric",
+    metavar="NAME",
+    shell_complete=completing("metric"),
+    default="",
+    help=_("Metric to compare (default: the old run's)."),
+)
 @click.option("--tolerance", metavar="PERCENT", type=click.FloatRange(0, 100), default=5.0, show_default=True,
               help=_("Difference up to which single runs count as the same."))  # fmt: skip
 @click.option("--no-ask", is_flag=True, help=_("Do not query the scheduler."))
@@ -156,8 +162,8 @@ def _places(side: "list[Result]") -> list[str]:
 
 def _side(text: str, ask: bool, metric: str) -> "list[Result]":
     """Return the results that one word names: a crate, a study's runs or one run. `metric` replaces their own."""
+    from hackathon.cli.named_runs import run_to_read
     from hackathon.runs.crate.archive import is_crate, read_crate
-    from hackathon.runs.directory import find_run
     from hackathon.runs.status import status
     from hackathon.runs.study import find_study, runs_of
 
@@ -165,7 +171,7 @@ def _side(text: str, ask: bool, metric: str) -> "list[Result]":
         return [_of_crate(read_crate(text), metric)]
     folder = runs_folder()
     study = find_study(text, folder.parent, exact=False)
-    runs = runs_of(study) if study is not None else [find_run(text, folder)]
+    runs = runs_of(study) if study is not None else [run_to_read(text, folder)]
     states = status(runs, ask=ask)
     return [_of_run(run.path, state.state, metric) for run, state in zip(runs, states, strict=True)]
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hackathon.cli.options import named, runs_folder
+from hackathon.cli.options import completing, named, runs_folder
 from hackathon.text.errors import HackathonError, RequestError
 from hackathon.text.messages import _
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
         "  hackathon results --baseline k3x9   compare with a run of another study"
     ),
 )
-@click.argument("name", required=False, metavar="[STUDY|RUN]")
+@click.argument("name", required=False, metavar="[STUDY|RUN]", shell_complete=completing("result"))
 @click.option("--format", "form", type=click.Choice(["table", "csv", "json", "md"]), default="table", show_default=True,
               help=_("Output format."))  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help=_("Print JSON."))
@@ -41,7 +41,9 @@ if TYPE_CHECKING:
     help=_("Write a plot to FILE (.svg or .png)."),
 )
 @click.option("--baseline", metavar="RUN", help=_("Use this run as the base."))
-@click.option("--metric", metavar="NAME", help=_("Show this metric instead of the study's."))
+@click.option(
+    "--metric", metavar="NAME", shell_complete=completing("metric"), help=_("Show this metric instead of the study's.")
+)
 @click.option("--curve", metavar="METRIC", help=_("Print a metric over time as CSV: step, value."))
 @click.option(
     "--suggest",
@@ -65,9 +67,10 @@ def command(
     advice: bool,
     no_ask: bool,
 ) -> None:
+    from hackathon.cli.named_runs import run_to_read
     from hackathon.cli.run.segments import show_chain, show_curve
     from hackathon.cli.shown import show_run
-    from hackathon.runs.directory import find_run, find_runs
+    from hackathon.runs.directory import find_runs
     from hackathon.runs.probe import newest
     from hackathon.runs.status import status
     from hackathon.runs.study import find_studies, find_study, runs_of
@@ -77,7 +80,7 @@ def command(
     study = run = None
     if name:
         study = find_study(name, folder.parent, exact=False)
-        run = None if study else find_run(name, folder)
+        run = None if study else run_to_read(name, folder)
     else:
         study, run = next(iter(find_studies(folder.parent)), None), newest(_measured(find_runs(folder)))
         if run is not None and study is not None:  # the newest of both; a run of the study stands for the study
@@ -163,6 +166,7 @@ def show_study(
     metric: str | None = None,
 ) -> None:
     """Print a study's results and draw its plot; exit code 1 if a point failed."""
+    from hackathon.cli.working import working
     from hackathon.diagnosis.doubts import judge
     from hackathon.jobs.measured import PROJECT
     from hackathon.prediction.results import with_predictions
@@ -170,9 +174,11 @@ def show_study(
     from hackathon.scaling.show import render
     from hackathon.scaling.table import failed, points_of
 
-    results = with_predictions(study_results(study, states, metric=metric, baseline=_baseline(baseline), judge=judge))
-    if form in ("table", "md"):  # JSON and CSV are those of the pages
-        _tell_causes(results, study, states)
+    with working(_("reading the runs of the study")):
+        outcome = study_results(study, states, metric=metric, baseline=_baseline(baseline), judge=judge)
+        results = with_predictions(outcome)
+        if form in ("table", "md"):  # JSON and CSV are those of the pages
+            _tell_causes(results, study, states)
     terminal = sys.stdout.isatty()
     color = terminal and not os.environ.get("NO_COLOR")
     click.echo(
@@ -199,7 +205,8 @@ def show_study(
         click.echo(pointer([run for run in runs_of(study) if run.id in good], study.id[-8:]), err=True)
     trouble: HackathonError | None = None
     if plot is not None:
-        trouble = _draw(results, plot)
+        with working(_("drawing {file}", file=plot)):
+            trouble = _draw(results, plot)
     if trouble is not None:
         raise trouble
     if failed(results):

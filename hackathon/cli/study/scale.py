@@ -5,7 +5,15 @@ from typing import TYPE_CHECKING
 import click
 
 from hackathon.cli.json_output import echo_json
-from hackathon.cli.options import job_options, named, option_force, option_trust, several_processes
+from hackathon.cli.options import (
+    completing,
+    job_options,
+    named,
+    option_force,
+    option_trust,
+    option_yes,
+    several_processes,
+)
 from hackathon.cli.run.segments import refuse_for_study
 from hackathon.jobs.options import Options
 from hackathon.text.errors import RequestError
@@ -42,7 +50,7 @@ SHOWN_FAILURES = 2
         "  hackathon scale --resume            submit the remaining points"
     ),
 )
-@click.argument("target", required=False, metavar="[RECIPE|FOLDER]")
+@click.argument("target", required=False, metavar="[RECIPE|FOLDER]", shell_complete=completing("recipe"))
 @job_options
 @click.option(
     "--vary",
@@ -78,6 +86,7 @@ SHOWN_FAILURES = 2
 )
 @click.option("--dry-run", is_flag=True, help=_("Show what would be submitted, without submitting it."))
 @click.option("--wait", "waiting", is_flag=True, help=_("Wait until all jobs have finished."))
+@option_yes
 @option_force
 @option_trust
 @click.option("--json", "as_json", is_flag=True, help=_("Print JSON."))
@@ -95,13 +104,14 @@ def command(
     preflight: bool,
     dry_run: bool,
     waiting: bool,
+    yes: bool,
     force: bool,
     foreign: "Foreign",
     as_json: bool,
     counts: list[int] | None = None,
 ) -> None:
     from hackathon.cli.program_findings import refuse_errors
-    from hackathon.cli.shown import show_plan, show_preflight
+    from hackathon.cli.shown import confirm_several, show_plan, show_preflight
     from hackathon.jobs.grid import grid, read_axes
     from hackathon.jobs.sources import find_sources
     from hackathon.logs.final import metric_unit
@@ -140,6 +150,7 @@ def command(
         if as_json:
             _show_json(planned)
         return
+    confirm_several(planned, yes or as_json)
     request = planned.jobs[0].request
     unit = metric_unit(request.metrics, request.metric)
     campaign = begin(planned, note=note, tags=tags, unit=unit, told=show_preflight)
@@ -244,7 +255,18 @@ def _go_on(campaign: "Campaign", max_queued: int | None, waiting: bool, as_json:
         watched.extend(fresh)
         return bool(fresh)
 
-    submit_next(status(runs_of(study)))
+    try:
+        submit_next(status(runs_of(study)))
+    except KeyboardInterrupt:
+        click.echo(
+            _(
+                "interrupted while jobs are submitted; what is submitted goes on. Submit the rest with: "
+                "hackathon scale --resume {study!q}",
+                study=study.id[-8:],
+            ),
+            err=True,
+        )
+        raise
     runs = runs_of(study)
     if waiting:
         for state in [state for state in wait(runs, tick) if state.state not in ("SUCCEEDED", "CREATED")][

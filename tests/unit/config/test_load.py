@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hackathon import __version__
 from hackathon.config import load
 from hackathon.config.problems import ConfigError
-from hackathon.config.project import Defaults
+from hackathon.config.project import UserSettings
 from hackathon.config.recipe import Parameter
 from hackathon.schedulers import profiles
 from hackathon.text.errors import RequestError
@@ -503,9 +503,9 @@ def test_a_recipe_needs_its_program(tmp_path: Path) -> None:
 
 
 def test_user_defaults(own_home: Path) -> None:
-    assert load.load_user() == Defaults()
+    assert load.load_user() == UserSettings()
     write(own_home / "config/hackathon/config.yaml", "cluster: laptop\nwalltime: 90m\nlang: ja\n")
-    assert load.load_user() == Defaults(cluster="laptop", walltime=5400, lang="ja")
+    assert load.load_user() == UserSettings(cluster="laptop", walltime=5400, lang="ja")
 
 
 def test_no_home_is_no_failure(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -515,7 +515,7 @@ def test_no_home_is_no_failure(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("XDG_CONFIG_HOME")
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setattr(Path, "home", no_home)
-    assert load.load_user() == Defaults()
+    assert load.load_user() == UserSettings()
     assert profiles.load_cluster("laptop").scheduler == "local"
 
 
