@@ -181,6 +181,17 @@ def believed(points: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     return [point for point in points if point["speedup"] is not None and not is_false(point["doubts"])]
 
 
+def headline(points: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
+    """Return the point that stands for a series: the largest believed one.
+
+    The base's own 100 % says nothing of a study that has larger sizes: then there is none.
+    """
+    good = believed(points)
+    if not good or (len(good) == 1 and any(point["processes"] > good[0]["processes"] for point in points)):
+        return None
+    return good[-1]
+
+
 def merged(doubts: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return doubts (as JSON) with each kind once, false ones first: those of several runs of a point."""
     order = list(SEVERITIES)

@@ -10,6 +10,7 @@ import pytest
 
 from hackathon.index.catalog import Catalog
 from hackathon.index.record import CauseText
+from hackathon.scaling.doubts import Doubt
 from hackathon.web.routing.registry import values_of
 from support.pages.rendered import Page
 from support.pages.run_page import HOSTILE
@@ -186,3 +187,13 @@ def test_a_study_that_goes_on_tells_what_is_missing(tmp_path: Path) -> None:
     source = dataclasses.replace(source, summaries=runs)
     assert view_of(source, "study", _key(source)).missing == 1
     assert "1 point of this study has not run yet" in Page(page_of(source, "study", _key(source))).text
+
+
+def test_a_base_alone_is_no_headline(source: Catalog) -> None:
+    doubt = Doubt("no-group", {"file": "train.py", "processes": "2"})
+    runs = [dataclasses.replace(run, doubts=(doubt,)) if run.processes > 1 else run for run in source.summaries]
+    doubted = dataclasses.replace(source, summaries=runs)
+    assert view_of(doubted, "study", _key(source)).best is None
+    assert "meets the 75 % target" not in page_of(doubted, "study", _key(source))
+    alone = dataclasses.replace(source, summaries=[run for run in source.summaries if run.processes == 1])
+    assert view_of(alone, "study", _key(source)).best["processes"] == 1

@@ -9,7 +9,7 @@ from hackathon.index.catalog import Catalog
 from hackathon.index.memory import Memory
 from hackathon.index.outcomes import outcomes
 from hackathon.index.studies import StudyRuns, best_series, by_study, results_of
-from hackathon.scaling.doubts import believed
+from hackathon.scaling.doubts import headline
 from hackathon.scaling.show import doubt_mark, percent
 from hackathon.scaling.table import SUCCEEDED
 from hackathon.text.messages import N_, _, localized
@@ -209,11 +209,10 @@ def _team(row: teams.TeamRow) -> Card:
 
 def _study(study: StudyRuns, memory: Memory) -> Card:
     results = results_of(best_series(study))
-    good = believed(results["points"])
+    point = headline(results["points"])
     best = None
-    if good:
-        doubted = doubt_mark(good[-1]["doubts"])
-        best = LargestPoint(good[-1]["processes"], good[-1]["speedup"], good[-1]["efficiency"], doubted)
+    if point is not None:
+        best = LargestPoint(point["processes"], point["speedup"], point["efficiency"], doubt_mark(point["doubts"]))
     clusters = sorted({run.cluster for run in study.runs if run.cluster})
     mode = [_(_MODE_TEXTS[results["mode"]])] if results["mode"] else []
     mode += [_("tuning")] if is_tuned(study, memory) else []

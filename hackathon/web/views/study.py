@@ -18,7 +18,7 @@ from hackathon.index.studies import (
 )
 from hackathon.jobs.settings import settings_text
 from hackathon.prediction.results import with_predictions
-from hackathon.scaling.doubts import believed, merged
+from hackathon.scaling.doubts import believed, headline, merged
 from hackathon.scaling.plot import PANELS, panel, plot_spec
 from hackathon.scaling.show import doubt_mark, label, number, percent
 from hackathon.scaling.table import SUCCEEDED, points_of, series_of
@@ -108,7 +108,7 @@ class StudyPage:
     @property
     def best(self) -> dict[str, Any] | None:
         """The largest point with a speed-up of the foremost series; None if there is none."""
-        return _last_good(self.foremost)
+        return headline(self.foremost["points"])
 
 
 def _last_good(results: Mapping[str, Any]) -> dict[str, Any] | None:

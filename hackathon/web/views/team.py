@@ -24,7 +24,7 @@ from hackathon.index.studies import (
     run_key,
 )
 from hackathon.runs.directory import RunDirectory
-from hackathon.scaling.doubts import believed
+from hackathon.scaling.doubts import headline
 from hackathon.scaling.show import doubt_mark
 from hackathon.scaling.table import SUCCEEDED
 from hackathon.text.errors import HackathonError
@@ -208,8 +208,7 @@ def _comparable(series: StudyRuns) -> tuple[object, ...]:
 
 def _study_row(study: StudyRuns, memory: Memory) -> StudyRow:
     results = results_of(best_series(study))
-    points = believed(results["points"])
-    best = points[-1] if points else {}
+    best = headline(results["points"]) or {}
     return StudyRow(
         key=study.key,
         name=line(study.name, 100),
