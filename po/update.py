@@ -82,7 +82,9 @@ def of_call(name: str, arguments: list[str | None], hints: list[str | None]) -> 
         yield Text(first)
     elif name == "ngettext" and first is not None and second is not None:
         yield Text(first, second)
-    elif name in IN_CONTEXT and first is not None and second is not None:
+    elif name in IN_CONTEXT and second is not None:
+        if first is None:
+            raise ValueError(f"the context of {second!r} is not written out")
         yield Text(second, context=first)
     elif WITH_ID.search(name) and first is not None and IDENTIFIER.match(first):
         yield from (Text(text) for text in (second, *hints) if text)
