@@ -27,6 +27,7 @@ from hackathon.logs.readers import (
     Torchtitan,
     chainer_values,
 )
+from hackathon.logs.step_lines import DeepSpeed, Fairseq, StepTimes
 from hackathon.logs.values import NumberStream, number
 from hackathon.logs.words import ALL, EACH, MARKS, RATES, CustomaryWords, settled
 
@@ -134,6 +135,21 @@ FORMATS: tuple[Format, ...] = (
         "mnist", "PyTorch's and Horovod's MNIST examples",
         "horovod 0.28.1, examples/pytorch/pytorch_mnist.py; pytorch/examples, mnist/main.py",
         ("Train Epoch:", "Test set:"), MnistExample,
+    ),
+    Format(
+        "deepspeed", "DeepSpeed", "deepspeed, deepspeed/utils/timer.py",
+        ("SamplesPerSec=",), DeepSpeed, ("samples_per_s",), skip_first=1, imports=("deepspeed",),
+    ),
+    Format(
+        "fairseq", "fairseq", "fairseq, fairseq/logging/progress_bar.py, fairseq/trainer.py",
+        ("wps",), Fairseq, ("tokens_per_s", "steps_per_s"), skip_first=1,
+    ),
+    Format(
+        "steps", "times of a step (ImageNet example, DETR, MAE, mmengine, detectron2, ESPnet, Megatron-LM, NeMo, …)",
+        "pytorch/examples, imagenet/main.py; facebookresearch/detr, util/misc.py; mmengine, runner/log_processor.py; "
+        "detectron2, utils/events.py; espnet2/train/reporter.py; Megatron-LM, training/training.py",
+        ("time", "Time", "timing", "BT ", "iter_dt", "step_avg", '"_type"'), StepTimes,
+        ("samples_per_s", "steps_per_s"), skip_first=1,
     ),
     WORDS,
 )  # fmt: skip

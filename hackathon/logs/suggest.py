@@ -24,16 +24,28 @@ FORMS = 400
 """Different forms of lines that are distinguished: progress output may have any number of them."""
 SHOWN = 5
 """Values that are stored for display."""
-_NUMBER = re.compile(r"(?<![\w.,])\d[\d,]*(?:\.\d+)?|(?<=[^\W\dA-Za-z_])\d[\d,]*(?:\.\d+)?")
-_GROUP = r"(\d[\d,]*(?:\.\d+)?)"
+_DIGITS = r"\d[\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?"
+_NUMBER = re.compile(rf"(?<![\w.,]){_DIGITS}|(?<=[^\W\dA-Za-z_]){_DIGITS}")
+_GROUP = rf"({_DIGITS})"
 _SPEED = re.compile(
-    r"(?i)throughput|\bspeed\b|\bips\b|\bfps\b|\bqps\b|\btps\b|(?<!learning )(?<!error )\brate\b|\bper\s?sec|_per_s"
+    r"(?i)throughput|\bspeed\b|\bips\b|\bfps\b|\bqps\b|\btps\b|\bsps\b|\brate\b|\bper\s?sec|_per_s"
     r"|/\s?(?:s|secs?|seconds?)(?![a-z0-9])|/秒|毎秒|秒間|秒あたり|スループット|速度|処理性能"
 )
 _OTHERS = re.compile(r"(?i)^\s?(?:[kmgtp]i?)?(?:b|bits?|bytes?)\s?/\s?s|^\s?k?m\s?/\s?s|^\s?%")
 """Units of other quantities than training: bytes, metres, shares."""
-_WORDS_BEFORE = re.compile(r"(?:[^\s\d,;|=:]{1,24}\s{1,2})?[^\s\d,;|=:]{1,24}\s{0,2}[:=]?\s{0,8}$")
-_LINKS = re.compile(r"[(\[][^()\[\]\s]{1,24}[)\]]|is|at|of|was|は|が")
+_OF_WORK = "".join(
+    rf"(?<!\b{word} )"
+    for word in ("frame", "frames", "image", "token", "step", "iteration", "training", "processing", "update")
+)
+_NO_SPEED = re.compile(
+    rf"(?i){_OF_WORK}\brate(?:\s(?:is|of|at|was|は|が|[(\[]\S{{1,24}}[)\]]))?$"
+    r"|\b(?:video|camera|clip|capture|target|max|limit)\s(?:fps|speed)|//"
+)
+"""Words before a number without a unit per second: the learning rate and other shares, or a property of the data."""
+_WORDS_BEFORE = re.compile(
+    r"(?:[^\s\d,;|=:]{1,24}\s{1,2})?[^\s\d,;|=:]{1,24}(?:\s{0,2}[:=]?\s{0,8}|\s{1,40}\|\s{1,8})$"
+)
+_LINKS = re.compile(r"[(\[][^()\[\]\s]{1,24}[)\]]|is|at|of|was|total|avg|average|mean|は|が")
 """Text that may be between the word for speed and its number."""
 _UNIT_BEHIND = re.compile(r"\s?(?:[kKM千万億]\s?)?[^\s\d,;:|=()\[\]]{1,24}")
 
@@ -166,7 +178,8 @@ def _take_times(line: str, file: str, position: int, forms: dict[str, _Form]) ->
         edge = r"\b" if time.words[:1].isalnum() else "" if time.words else r"(?<![\w.,])"
         # the separate first digit keeps the spaces before and after the number apart for `may_take_long`
         words = re.sub(r"\d+", lambda _: r"\d\d*", _escaped(time.words))
-        pattern = f"{edge}{words}{_GROUP}{_escaped(time.behind)}" + (r"(?!\w)" if time.behind[-1:].isascii() else "")
+        end = r"(?![\w.:])" if not time.behind else r"(?!\w)" if time.behind[-1:].isascii() else ""
+        pattern = f"{edge}{words}{_GROUP}{_escaped(time.behind)}{end}"
         if pattern not in forms and len(forms) < FORMS:
             forms[pattern] = _Form(
                 time.name, pattern, time.unit, False, file, position, line, 0, time.start, time.doubtful
@@ -179,12 +192,12 @@ def _take_times(line: str, file: str, position: int, forms: dict[str, _Form]) ->
 def _form(before: str, digits: str, behind: str) -> _Form | None:
     """Return the form of a number with its words; None when they do not concern speed."""
     words = _WORDS_BEFORE.search(before)
-    last = words[0].rstrip(" \t:=").rpartition(" ")[2] if words else ""
+    last = words[0].rstrip(" \t:=|").rpartition(" ")[2] if words else ""
     speed = _SPEED.search(last) or (_LINKS.fullmatch(last) and words and _SPEED.search(words[0]))
     named = re.sub(r"^[^\w(\[]+\s+", "", words[0]) if words and speed else ""  # a bare sign carries no information
     unit = _UNIT_BEHIND.match(behind)
     its_unit = unit[0] if unit and "/" in unit[0] and _SPEED.search(unit[0]) else ""
-    if not named and not its_unit:
+    if (not named and not its_unit) or (not its_unit and _NO_SPEED.search(" ".join(named.rstrip(" :=|").split()))):
         return None
     # words alone are enough: any text may follow a unit after them
     pattern = f"{_escaped(named)}{_GROUP}{_escaped(its_unit)}" if named else f"(?<![\\w.,]){_GROUP}{_escaped(its_unit)}"

@@ -15,23 +15,37 @@ LEAST_OF_ELAPSED = 3
 """Values of a doubtful time that are needed to decide whether it counts from the start."""
 _NUMBER = r"(?P<number>\d[\d,]*(?:\.\d+)?)"
 _SECONDS = r"(?P<time>ms|msecs?|s|secs?|seconds?|min|minutes?|ミリ秒|秒|分)"
-_ANY = re.compile(rf"(?i)\d\s?{_SECONDS}(?![a-z0-9_])")
+_ANY = re.compile(rf"(?i)\d\s?{_SECONDS}(?![a-z0-9_])|time|s(?:ec)?/kimg")
 """Lines without a match are skipped."""
 _THING = r"(?:epoch|step|iteration|iter|batch|training|train)"
+_SPENT = r"(?:\s(?:taken|consumed|cost|costs|used|spent))?"
 _WORDS = (
-    rf"(?:(?:{_THING}|wall|avg|average|mean)[ _-]?)?(?:time|duration|took|takes|elapsed(?:[ _-]time)?)"
+    rf"(?:(?:{_THING}|wall|avg|average|mean)[ _-]?)?(?:time{_SPENT}|duration|took|takes|elapsed(?:[ _-]time)?|elapse)"
     rf"(?:\s(?:taken\s)?(?:for|of|per)\s(?:(?:an|each|one|1)\s)?{_THING}(?:\s\d{{1,9}})?|/{_THING})?(?:\s(?:is|was))?"
     rf"|{_THING}\s\[?\d{{1,9}}(?:/\d{{1,9}})?\]?\s?(?:took|takes|(?:finished|done|completed|ended)\sin|in|(?=:))"
+    r"|step(?=:)"
     r"|(?:(?:1\s?)?(?:エポック|ステップ|イテレーション|反復|バッチ|学習|訓練)(?:\s?\d{1,9}\s?)?(?:の|あたりの)?)?"
     r"(?:所要|処理|計算|実行|学習|訓練|経過)?時間[はが]?"
 )
 _NAMED = re.compile(
-    rf"(?i)(?<![\w.-])(?P<words>(?:{_WORDS})\s{{0,2}}[:=]?\s{{0,8}}){_NUMBER}(?P<unit>\s?{_SECONDS})(?![\w/]|\s?\d)"
+    rf"(?i)(?<![\w.-])(?P<words>(?:{_WORDS})\s{{0,2}}[:=]?\s{{0,8}}){_NUMBER}(?P<unit>\s?{_SECONDS})"
+    r"(?![\w/]|\s?\d|\sand\s\d)"
 )
 _PER = re.compile(
     rf"(?i)(?<![\w.,:-])(?P<words>){_NUMBER}(?P<unit>\s?{_SECONDS}(?:\s?/\s?|\sper\s)"
     rf"(?:{_THING}|it|エポック|ステップ))(?![\w/])"
 )
+_UNIT_FIRST = re.compile(
+    rf"(?i)(?<![\w.-])(?P<words>(?:(?:{_WORDS})\s?[(\[]{_SECONDS}[)\]]|sec/kimg)\s{{0,2}}[:=]?\s{{0,8}}){_NUMBER}"
+    r"(?P<unit>)(?![\w.:/%])"
+)
+_BARE = re.compile(
+    rf"(?i)(?<![\w./-])(?P<words>[\"']?(?:(?:{_THING}|wall|avg|average|mean)[ _-]?)?time{_SPENT}[\"']?"
+    r"(?:\s{0,2}[:=]\s{0,8}|\s{1,8}))(?P<number>\d{1,5}\.\d+)(?P<unit>)(?P<time>)(?![\w.:/%])"
+    r"(?!\s?(?:[kmg]i?b|m?s(?:ec\w*)?|min\w*|h(?:ours?)?|ミリ秒|秒|分)(?![a-z0-9_]))"
+    r"(?=\s*[,;|)\]}]|\s{1,8}[^\s\d]|\s*$)"
+)
+"""A time without a unit: probably in seconds."""
 _BRACKETS = re.compile(rf"(?i)(?P<words>[(\[]){_NUMBER}(?P<unit>\s?{_SECONDS}[)\]])")
 _BEFORE = re.compile(r"(?<![^\W_])([^\W\d_]+)[ :]*$")
 _MAY_STAND_BEFORE = frozenset(
@@ -79,7 +93,7 @@ def times(line: str) -> Iterator[FoundTime]:
     if bar and NO_TRAINING.search(line, 0, bar.start()):  # e.g. of a download
         return
     evaluation = _EVALUATION.search(line)
-    for form in (_NAMED, _PER, _BRACKETS):
+    for form in (_NAMED, _UNIT_FIRST, _PER, _BRACKETS, _BARE):
         for match in form.finditer(line):
             if (evaluation and evaluation.start() < match.start()) or _LEFT.match(line, match.end()):
                 continue
@@ -93,13 +107,19 @@ def times(line: str) -> Iterator[FoundTime]:
                 not _EPOCH.search(wording) and (_STEP.search(line) or _PLACE_IN_EPOCH.search(line))
             )
             name = "step_time" if step else "epoch_time" if _EPOCH.search(line) else "time"
-            if NOT_REACHED.search(clause) or (form is _BRACKETS and name == "time"):
+            if NOT_REACHED.search(clause) or (form in (_BRACKETS, _BARE) and name == "time"):
                 continue
-            time = match["time"].lower()
+            if form is _BARE and line.count("(", 0, match.start()) > line.count(")", 0, match.start()):
+                continue  # a sample's time: CycleGAN's `(epoch: 1, iters: 100, time: 0.1)`
+            if form is _BARE and "train_time=" in line and not match["words"].startswith("train"):
+                continue  # ESPnet's `iter_time` is the time of the data
+            time = (match["time"] or "s").lower()
             unit = "ms" if time.startswith("ms") else _UNITS[time[0]]
+            if wording.lower().startswith("sec/kimg"):
+                name, step, unit = "time", None, "s/kimg"
             yield FoundTime(
                 name, match["words"], match.start("number"), match["unit"], unit + "/step" if step else unit,
-                name == "time" or re.search("(?i)elapsed|経過", wording) is not None,
+                name == "time" or form is _BARE or re.search("(?i)elapse|経過", wording) is not None,
             )  # fmt: skip
 
 

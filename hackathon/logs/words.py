@@ -34,9 +34,10 @@ _UNIT = (
 _TIME = r"(?:ms|msec|us|μs|s|secs?|seconds?|ミリ秒|マイクロ秒|秒)"
 _SECONDS = {"ms": 1e-3, "msec": 1e-3, "ミリ秒": 1e-3, "us": 1e-6, "μs": 1e-6, "マイクロ秒": 1e-6}
 _IS = r"['\")\]]{0,2}(?:\s{0,4}[:=]|\s?[はが]|(?=\s))\s{0,8}約?"
-_VALUE_UNIT = re.compile(rf"{_START}(?P<number>{_NUMBER})\s?(?P<factor>[kKM千万億])?\s?{_UNIT}")
+_VALUE_UNIT = re.compile(rf"{_START}(?P<number>{_NUMBER})\s?(?P<factor>[kKM千万億])?\s?[\[(]?{_UNIT}")
 _UNIT_VALUE = re.compile(
-    rf"(?<![A-Za-z0-9_/.-])(?P<whole>total_|global_|overall_)?(?:train_|avg_|mean_)?{_UNIT}(?P<is>{_IS})(?P<number>{_NUMBER})"
+    r"(?<![A-Za-z0-9_/.-])(?:throughput/(?P<device>device/)?)?(?P<whole>total_|global_|overall_)?(?:train(?:ing)?_|avg_|mean_)?"
+    rf"{_UNIT}(?P<is>{_IS})(?P<number>{_NUMBER})"
     rf"(?:\s?(?P<factor>[kKM千万億])(?![A-Za-z]))?{_END}"
 )
 _EVERY_SECOND = re.compile(
@@ -107,7 +108,7 @@ _OF_THE_WHOLE = frozenset(
 _OF_A_STEP = frozenset(
     {
         "time", "step", "steps", "step_time", "speed", "avg", "average", "mean", "median", "at", "took", "takes",
-        "is", "iteration", "iter", "batch", "train", "training", "elapsed", "平均", "時間", "速度", "処理時間",
+        "per", "is", "iteration", "iter", "batch", "train", "training", "elapsed", "平均", "時間", "速度", "処理時間",
         "学習", "学習時間", "学習速度", "実行時間", "約", "は", "が",
     }
 )  # fmt: skip
@@ -225,7 +226,7 @@ def _rate(text: str, match: re.Match[str], start: int, end: int) -> Found:
             yield "steps_per_s", rate
         return
     behind = end > start and _EACH_BEHIND.match(text, end)
-    if groups.get("in") or groups.get("each") or behind or _EACH_BEFORE.search(before):
+    if groups.get("in") or groups.get("each") or groups.get("device") or behind or _EACH_BEFORE.search(before):
         scope = EACH
     elif (
         groups.get("whole")
