@@ -17,6 +17,8 @@ from hackathon.logs.metrics import rank_files, rank_of
 from hackathon.runs import states
 from hackathon.text.json_fields import moment_of
 
+STEPLESS, STEPLESS_STEPS = 15.0, 20.0
+"""By the ranks' recorders a run stood still after so many seconds without a step, and so many times a usual step."""
 _LIBRARIES = frozenset({"nccl", "gloo", "horovod", "mpi", "chainermn"})
 """Parts whose messages about waiting concern ranks; those of a scheduler concern the walltime."""
 
@@ -119,6 +121,8 @@ class Standstill:
             return False
         if facts.failed_by_itself:  # the others waited for the rank that failed
             return False
+        if self._made_no_step(facts):
+            return True
         written = max(stack.written for stack in self._stacks.values())
         ending = facts.first_told
         printed = []
@@ -137,6 +141,22 @@ class Standstill:
         newest = max(printed)
         lines = max((alike(line.read.text for line in end.lines) for end in self._ends), default=0) or 1
         return written - newest >= max(QUIET, QUIET_LINES * (newest - (facts.stepping_since(newest) or 0)) / lines)
+
+    def _made_no_step(self, facts: RunFacts) -> bool:
+        """Return whether every rank's recorder was still writing a while after that rank's last step.
+
+        A short run has printed a moment ago and stood still all the same.
+        """
+        ranks = range(facts.record.processes)
+        for rank in ranks:
+            recording, written = facts.steps(rank), facts.steps_written(rank)
+            first, last = moment_of(recording.get("first_step")), moment_of(recording.get("last_step"))
+            steps = recording.get("steps")
+            if written is None or first is None or last is None or not isinstance(steps, int) or steps < 2:
+                return False
+            if written - last < max(STEPLESS, STEPLESS_STEPS * (last - first) / (steps - 1)):
+                return False
+        return bool(ranks)
 
     def _told_of(self, rank: int) -> float | None:
         """Return when a rank last printed before it was asked to stop: its shell prints `Terminated` after that."""

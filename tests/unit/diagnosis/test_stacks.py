@@ -68,10 +68,10 @@ class Run:
         (self.path / "events" / f"rank-{rank}.jsonl").write_text("".join(lines))
         return self
 
-    def write_steps(self, rank: int, last: float, written: float, first: float = NOW - 700) -> None:
+    def write_steps(self, rank: int, last: float, written: float, first: float = NOW - 700, steps: int = 5) -> None:
         """Write what a rank's recorder knows of its steps."""
         (self.path / "steps").mkdir(exist_ok=True)
-        told = {"schema_version": 1, "steps": 5, "first_step": first, "last_step": last}
+        told = {"schema_version": 1, "steps": steps, "first_step": first, "last_step": last}
         self.write(f"steps/rank-{rank}.json", told)
         os.utime(self.path / f"steps/rank-{rank}.json", (written, written))
 
@@ -183,6 +183,38 @@ def test_a_long_start_is_no_pause_between_lines(tmp_path: Path, quiet: float, fi
     if first is not None:
         run.write_steps(0, NOW - quiet, NOW, first=NOW + first)
     assert run.found()[0] == rule
+
+
+SLEEP = "/work/source/train.py:26 wait"
+
+
+@pytest.mark.parametrize(
+    ("last", "written", "first", "ranks", "rule"),
+    [
+        (20, 0, 50, (0, 1), "hang-stacks"),
+        (8, 0, 50, (0, 1), "job-walltime"),  # a step may take a while
+        (20, 18, 50, (0, 1), "job-walltime"),  # nothing is known of the last 18 s
+        (20, 0, 800, (0, 1), "job-walltime"),  # a step takes eight seconds
+        (20, 0, 50, (0,), "job-walltime"),  # rank 1 may have made steps
+    ],
+)  # fmt: skip
+def test_in_a_short_run_the_recorders_show_that_no_step_was_made(
+    tmp_path: Path, last: float, written: float, first: float, ranks: tuple[int, ...], rule: str
+) -> None:
+    """With a walltime of one minute nothing has been silent for long, and a rank that sleeps is the cause."""
+    run = Run(tmp_path, 2, quiet=20).rank(0, *BACKWARD, main(20)).rank(1, SLEEP, main(31))
+    for rank in ranks:
+        run.write_steps(rank, NOW - last, NOW - written, first=NOW - first, steps=100)
+    assert run.found()[0] == rule
+    if rule == "hang-stacks":
+        assert run.found() == (rule, (1,), "train.py:26")
+
+
+def test_ranks_that_all_compute_are_no_hang_without_steps(tmp_path: Path) -> None:
+    run = Run(tmp_path, 2, quiet=20).rank(0, *FORWARD, main(20)).rank(1, *FORWARD, main(20))
+    for rank in (0, 1):
+        run.write_steps(rank, NOW - 20, NOW, first=NOW - 50, steps=100)
+    assert run.found()[0] == "job-walltime"
 
 
 def test_what_a_watchdog_names_gets_its_line(tmp_path: Path) -> None:
