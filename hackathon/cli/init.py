@@ -1,6 +1,7 @@
 """`hackathon init`: create a project in a folder."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -144,7 +145,7 @@ def command(
                 names=", ".join(missing),
                 example=f"-p {missing[0]}=…",
             )
-        command_words(str(words), dict(assignments))
+        _refuse_notebook(command_words(str(words), dict(assignments)))
         lines.append(f"command: {_scalar(str(words))}")
         if framework := _framework(folder, str(words)):
             lines.append(f"framework: {framework}")
@@ -197,6 +198,22 @@ def command(
         show_reports(reports, err=True)
         following = _before_a_try(reports, folder) or following
     click.echo(following, err=True)
+
+
+def _refuse_notebook(command: Sequence[str]) -> None:
+    """Raise RequestError when a command starts a notebook."""
+    from hackathon.programs.training import launchers
+
+    launch = launchers.launched(command)
+    name = launchers.started(launch.program if launch else command).file
+    if name.endswith(".ipynb"):
+        raise RequestError(
+            "cli.init_notebook",
+            "{file} is a notebook, and Python cannot run it",
+            hint="convert it with `jupyter nbconvert --to script {file!q}`, remove lines that begin with % or !, and "
+            "give the new file",
+            file=name,
+        )
 
 
 def _before_a_try(reports: "Reports", folder: Path) -> str:

@@ -18,10 +18,12 @@ from hackathon.text.errors import HackathonError
 from hackathon.text.files import open_regular
 
 PREFIX = "source:"
+ENVIRONMENT = f"{PREFIX}environment-line"
 RULES = ("own-address", "starts-own-ranks", "swallowed-exception")
 """Rules about a program's text that explain failures; their facts are `source:<rule>`."""
 LONGEST = 4 << 20
 """Bytes of a file in which the line is searched."""
+_LINE = re.compile(r"environment line ended with (?P<code>\d+): (?P<line>.*)", re.DOTALL)
 _NUMBER = re.compile(r"(?<!\d)\d{4,5}(?!\d)")
 
 
@@ -69,6 +71,18 @@ def _line(facts: RunFacts, name: str, number: int) -> str:
     return lines[number - 1] if number <= len(lines) else ""
 
 
+def environment_lines(facts: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit]:
+    """Return the lines of `environment:` that failed in the job: causes only of a failure that follows from one."""
+    hits: list[FactHit] = []
+    for event in facts.job_events:
+        text = str(event.get("text"))
+        match = _LINE.fullmatch(text) if event.get("event") == "warned" else None
+        if match is not None:
+            values = {"exit_code": match["code"], "line": match["line"][:300], "code": match["line"], "place": ""}
+            hits.append(FactHit(Evidence("events/job.jsonl", None, text[:500]), values))
+    return hits
+
+
 def split(matches: Sequence[RulePlace]) -> tuple[list[RulePlace], list[RulePlace]]:
     """Split matches into those outside and those in a program's text."""
     texts = [match for match in matches if match.rule.fact.startswith(PREFIX)]
@@ -87,9 +101,12 @@ def that_explain(texts: Sequence[RulePlace], matches: Sequence[RulePlace]) -> li
         if text.values.get("certain") == "no" and text.rule.fact == f"{PREFIX}own-address":
             ports = set(_NUMBER.findall(text.values["code"]))
             follow = [match for match in follow if match.evidence and ports & set(_NUMBER.findall(match.evidence.text))]
+        if text.rule.fact == ENVIRONMENT:
+            # a file that is missing follows from the line only if the line names it
+            follow = [match for match in follow if match.values.get("script", "") in text.values["code"]]
         if follow:
             explaining.append(replace(text, own_line=text.values["place"]))
     return explaining
 
 
-FACTS.update({f"{PREFIX}{rule}": of_program(rule) for rule in RULES})
+FACTS.update({f"{PREFIX}{rule}": of_program(rule) for rule in RULES} | {ENVIRONMENT: environment_lines})

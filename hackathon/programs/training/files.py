@@ -17,6 +17,7 @@ from hackathon.programs.training.package_rules import check_packages
 from hackathon.programs.training.program import TrainingProgram
 from hackathon.programs.training.rules import FileLook
 from hackathon.programs.training.situation import TrainingSituation
+from hackathon.programs.training.terminal_rules import check_terminal
 from hackathon.runs.source.program_text import ProgramText, imports, inside, program_files
 from hackathon.text.errors import RequestError
 from hackathon.text.messages import _
@@ -55,6 +56,7 @@ def look_at_program(folder: Path, entries: tuple[str, ...], situation: TrainingS
         data_rules.check_data(program)
         data_rules.check_machine(program, situation)
         exchange_rules.check_exchange(program)
+        check_terminal(program)
     if situation.packages is not None:
         check_packages(program, situation.packages)
     if len(entries) == 1 and situation.processes != 1:

@@ -101,7 +101,7 @@ def launched(words: Sequence[str]) -> Launched | None:
     alone &= not remaining[0].startswith(("$", "{"))
     if module:
         remaining = ["python", "-m", *remaining]
-    elif not bare and remaining[0].endswith(".py") and kind in ("torchrun", "accelerate", "deepspeed"):
+    elif not bare and remaining[0].endswith((".py", ".ipynb")) and kind in ("torchrun", "accelerate", "deepspeed"):
         remaining.insert(0, "python")
     inner = launched(remaining)
     if inner is not None:  # mpirun torchrun … is deliberate

@@ -18,6 +18,7 @@ from hackathon.programs.training.rules import FileLook
 from hackathon.programs.training.situation import TrainingSituation
 
 COMMAND_FILE = "project.yaml"
+NOTEBOOK = ".ipynb"
 
 
 def read_project(folder: Path, command: str, situation: TrainingSituation) -> list[tuple[LintReport, Sequence[str]]]:
@@ -65,6 +66,9 @@ def _from_command(folder: Path, words: list[str], look: FileLook, situation: Tra
         name = python_file(folder, start)
         return _looks(folder, "python", name, situation) if name else []
     name = os.path.normpath(name)
+    if name.endswith(NOTEBOOK):
+        look.add("notebook", line, file=name)
+        return []
     if not (folder / name).exists():
         other = _near(folder, name) if launch is None else ""
         better = [other if word == start.file else word for word in words]

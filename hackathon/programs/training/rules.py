@@ -27,6 +27,14 @@ RULES: dict[str, LintRule] = {
         "refused",
         N_("{file} is not executable. Run `chmod +x` on it, or write `{program} {file}` in the command."),
     ),
+    "notebook": LintRule(
+        "error",
+        "refused",
+        N_(
+            "{file} is a notebook, and Python cannot run it. Convert it with `jupyter nbconvert --to script {file!q}` "
+            "and write the new file in the command; remove lines that begin with `%` or `!`."
+        ),
+    ),
     # ---- the program
     "unreadable": LintRule(
         "warning", "ignored", N_("the rest of the file was not checked: it cannot be parsed as Python 3 ({reason})")
@@ -179,6 +187,31 @@ RULES: dict[str, LintRule] = {
         "warning",
         "changed",
         N_("every rank writes this file at the same time, which can damage it. Save on rank 0 only."),
+    ),
+    # ---- a job has no terminal
+    "needs-terminal": LintRule(
+        "warning",
+        "changed",
+        N_(
+            "`{text}` asks a terminal for its size, and a job has none: the program ends here. Write "
+            "`shutil.get_terminal_size().columns`, which has a default."
+        ),
+    ),
+    "needs-keyboard": LintRule(
+        "warning",
+        "changed",
+        N_(
+            "`{text}` waits for the keyboard, and a job has none: the program ends with EOFError. Take the value "
+            "from the command line."
+        ),
+    ),
+    "needs-screen": LintRule(
+        "warning",
+        "changed",
+        N_(
+            "`{text}` opens a window, and a node has no screen: nothing is shown, or the program ends. Write the "
+            "picture into a file (`plt.savefig`)."
+        ),
     ),
     # ---- the machine
     "path-not-visible": LintRule(

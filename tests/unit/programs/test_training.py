@@ -733,7 +733,7 @@ def test_an_address_is_as_bad_in_a_script_as_in_a_program(
 
 def test_every_rule_is_found_and_described() -> None:
     """The pages list the rules; the tables above find each of them."""
-    names = (Path(__file__).name, "test_packages.py", "test_joining.py")
+    names = (Path(__file__).name, "test_packages.py", "test_joining.py", "test_surroundings.py")
     here = "".join((Path(__file__).parent / name).read_text() for name in names)
     for rule in RULES:
         assert f'"{rule}"' in here
