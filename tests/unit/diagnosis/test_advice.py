@@ -1,5 +1,6 @@
 """Rules about two things of which one is older: the advice does not keep the fault, and healthy lines are no fault."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -182,3 +183,24 @@ def test_what_follows_is_not_the_cause(
     log.write_text("\n".join(lines) + "\n")
     found = [(each.rule, each.level) for each in diagnose([log], rules=all_rules)]
     assert found == list(zip(rules_found, ["root", "secondary"], strict=True))
+
+
+OPTIONS = re.compile(r"(?<![\w-])--(?:mem|exclude|no-requeue|qos|constraint)\b|select=1:mem|`-r n`")
+"""Options of schedulers for which a project has keys of its own."""
+OF_STEPS = frozenset({"scheduler-step-not-created", "scheduler-step-waits"})
+"""Rules about `srun` in a script of one's own, which has options only."""
+
+
+def test_advice_names_the_keys_of_a_project_beside_a_schedulers_options() -> None:
+    rules = [rule for file in sorted(shipped("templates", "rules").glob("*.yaml")) for rule in load_rule_file(file)]
+    texts = {
+        (rule.id, language): text
+        for rule in rules
+        if rule.advice and rule.id not in OF_STEPS
+        for language, text in (rule.advice.items() if isinstance(rule.advice, dict) else [("en", rule.advice)])
+    }
+    with_options = {place: text for place, text in texts.items() if OPTIONS.search(text)}
+    assert len(with_options) >= 20
+    assert [place for place, text in with_options.items() if not re.search("directives:|memory:", text)] == []
+    more = {place for place, text in texts.items() if re.search("[Aa]sk for more memory", text)}
+    assert len(more) >= 6 and [place for place in more if "memory: 64 GB" not in texts[place]] == []
