@@ -37,7 +37,7 @@ def command(target: str | None, options: Options, foreign: "Foreign", as_json: b
     from hackathon.cli.show import cost_text, echo_advice, request_line
     from hackathon.cli.shown import show_warnings
     from hackathon.cli.working import working
-    from hackathon.jobs.check import CheckError
+    from hackathon.jobs.check import CheckError, unseen_paths
     from hackathon.jobs.plan import plan_jobs
     from hackathon.jobs.sources import find_sources
     from hackathon.prediction.request import reachable
@@ -61,13 +61,13 @@ def command(target: str | None, options: Options, foreign: "Foreign", as_json: b
     source: Selection | None = None
     too_much: RequestError | None = None
     with working(_("reading the project")):
-        reports = read_sources(sources, request)
-        wrong = errors_of(reports)
         expected = reachable(sources.runs.parent, request)
         try:
             source = selection_of(request, sources.runs)
         except RequestError as refusal:
             too_much = refusal
+        reports = read_sources(sources, request, source)
+        wrong = errors_of(reports)
     budget = standing_of(planned)
     refuse = sources.event is not None and sources.event.when_spent == "refuse"
     if as_json:
@@ -90,6 +90,16 @@ def command(target: str | None, options: Options, foreign: "Foreign", as_json: b
     if expected is not None:
         click.echo(_expected_text(expected))
     echo_advice([request], planned.nodes)
+    for line, path in unseen_paths(sources.project.environment if sources.project is not None else ()):
+        click.echo(
+            _(
+                "note: {path} is not seen on this machine (`environment:` has the line `{line}`). Correct the line, "
+                "or ignore this where only the nodes have it; write quotes around a path with spaces",
+                path=path,
+                line=line,
+            ),
+            err=True,
+        )
     if budget is not None:
         judge(budget, refuse)
     if sources.cluster.unverified:

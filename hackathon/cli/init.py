@@ -58,6 +58,7 @@ def command(
 
     from hackathon.config import load
     from hackathon.config.trust import folders_that_count, writable_folder
+    from hackathon.runs.source.selection import RECORDS_IN
     from hackathon.schedulers import profiles
     from hackathon.text.files import write_whole
     from hackathon.text.paths import runtime_file
@@ -173,7 +174,9 @@ def command(
     write_whole(path, text)
     ignore = folder / ".gitignore"
     if not ignore.exists():
-        write_whole(ignore, "runs/\nstudies/\n__pycache__/\n.venv/\n")
+        # a folder of the user with such a name belongs to the program
+        made = [name for name in RECORDS_IN if not (folder / name).exists()]
+        write_whole(ignore, "".join(f"{name}/\n" for name in (*made, "__pycache__", ".venv")))
         files.append(ignore)
     if copy and program is not None:
         own = {file.name: file for file in sorted(program.iterdir()) if file.is_file()}

@@ -13,15 +13,16 @@ if TYPE_CHECKING:
     from hackathon.jobs.request import Request
     from hackathon.jobs.resolve import Sources
     from hackathon.programs.scripts.findings import LintReport
+    from hackathon.runs.source.selection import Selection
 
 COLORS = {"error": "red", "warning": "yellow"}
 Reports = Sequence[tuple["LintReport", Sequence[str]]]
 
 
-def read_sources(sources: "Sources", request: "Request | None" = None) -> Reports:
+def read_sources(sources: "Sources", request: "Request | None" = None, copy: "Selection | None" = None) -> Reports:
     """Return the findings in the program of a project's command; empty for recipes.
 
-    `request`: the request that would run, if the cluster can run it.
+    `request`: the request that would run, if the cluster can run it. `copy`: the files that its run would get.
     """
     project = sources.project
     if project is None or project.command is None:
@@ -46,6 +47,8 @@ def read_sources(sources: "Sources", request: "Request | None" = None) -> Report
         gpus=request.gpus_per_node > 0 if request is not None else None,
         own_gpus=(project.gpus_per_process or 1) > 1,
         packages=installed_packages(request) if request is not None else None,
+        copy=copy,
+        in_place=request is not None and request.in_place,
     )
     return read_project(sources.folder, project.command, situation)
 

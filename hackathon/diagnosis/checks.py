@@ -9,7 +9,10 @@ from hackathon.diagnosis.silent import data, devices, exceptions, numerics, trai
 MODULES = (exit_checks, source_checks, meeting, data, devices, exceptions, numerics, training, worlds)
 """Modules that register their checks in FACTS on import."""
 
-OF_LOGS = ("log:exception", "log:hang", "log:hang-gloo", "log:hang-horovod", "log:hang-nccl", "log:hang-stacks")
+OF_LOGS = (
+    "log:exception", "log:hang", "log:hang-gloo", "log:hang-horovod", "log:hang-nccl", "log:hang-stacks",
+    "log:not-copied", "log:above-project",
+)  # fmt: skip
 """Facts that need all logs together: the exception of a last traceback, the missing rank of a hang."""
 
 

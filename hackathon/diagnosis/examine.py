@@ -8,6 +8,7 @@ from pathlib import Path
 
 from hackathon.config.rule import LEVELS, Rule
 from hackathon.diagnosis.checks import find_check
+from hackathon.diagnosis.copied_paths import left_behind
 from hackathon.diagnosis.exit_checks import killed_ranks
 from hackathon.diagnosis.facts import NOT_KNOWN, FactHit, RunFacts
 from hackathon.diagnosis.findings import Evidence, Finding
@@ -133,6 +134,7 @@ class _Examined:
         matches = sorted(self._from_logs(), key=lambda match: LEVELS.index(match.rule.level))
         matches[:LOOKED_AT] = [self._looked_at(match) for match in matches[:LOOKED_AT]]
         matches += self._from_tracebacks(matches)
+        matches += left_behind(matches, self._facts, self._by_fact)
         facts, sources = split(self._from_facts())
         matches = Standstill(self._ends, self._files, self._facts, self._by_fact).told([*matches, *facts])
         matches += that_explain(sources, matches)

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 _SIZES = frozenset({"queue_unknown", "nodes_over", "nodes_under", "walltime_over", "per_node_over", "one_node",
                     "launcher_one_node"})  # fmt: skip
 """Violations that another queue, number of nodes or processes, or walltime can solve."""
+_ABSOLUTE = re.compile(r"(?:/|~/)[\w.@%+,/-]+")
+"""A path from the root or the home directory, without variables and patterns."""
 _ACTIVATES = re.compile(r"\bactivate\b|\bPATH=|\bVIRTUAL_ENV=")
 """Matches lines of a job that choose its Python."""
 
@@ -90,6 +93,24 @@ def check(
     ]
     if violations:
         raise CheckError(violations, nearest(request, cluster, nodes), request)
+
+
+def unseen_paths(lines: Sequence[str]) -> list[tuple[str, str]]:
+    """Return (line, path) for absolute paths in lines of `environment:` that this machine does not have.
+
+    A path with a variable or a pattern is skipped, and so are the parts of `PATH=…` that end a list.
+    """
+    unseen = []
+    for line in lines:
+        try:
+            words = shlex.split(line, comments=True)
+        except ValueError:
+            continue
+        for word in words:
+            for path in word.rpartition("=")[2].rstrip(";").split(":"):
+                if _ABSOLUTE.fullmatch(path) and not os.path.exists(os.path.expanduser(path)):  # noqa: PTH110, PTH111
+                    unseen.append((line, path))
+    return unseen
 
 
 def advice(request: Request, nodes: Sequence["NodeGroup"] = ()) -> list[str]:

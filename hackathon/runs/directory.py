@@ -53,6 +53,8 @@ SURE = 4
 """Number of characters from which any part of an id may name it."""
 NAME_LENGTH = 40
 """Characters of a recipe's or project's name in a run id."""
+_ID = re.compile(r"\d{8}-\d{6}-")
+"""The beginning of the id of a run or study."""
 _LETTERS = "abcdefghijklmnopqrstuvwxyz234567"
 _SUBMITTING = re.compile(r"submitting(?:-(\d{1,6}))?\.json\Z")
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
@@ -307,7 +309,8 @@ def list_ids(folder: Path) -> list[str]:
     """Return the names of all runs or studies in a folder, newest first; none for a missing folder.
 
     It needs one `scandir` and no `stat`: file systems in use list the type of an entry. Links of other users to files
-    that are not theirs are left out. Raises RequestError when the folder is such a link or is unreadable.
+    that are not theirs are left out, and so are folders of the user's own (TensorBoard writes into `runs`, too). Raises
+    RequestError when the folder is such a link or is unreadable.
     """
     if leads_to_others(str(folder)) and os.path.exists(folder):  # noqa: PTH110
         raise RequestError(
@@ -318,7 +321,7 @@ def list_ids(folder: Path) -> list[str]:
         )
     try:
         with os.scandir(folder) as entries:
-            names = [entry.name for entry in entries if entry.name[0] != "." and _is_folder(entry)]
+            names = [entry.name for entry in entries if entry.name[0] != "." and _is_folder(entry) and is_record(entry)]
     except (FileNotFoundError, NotADirectoryError):
         return []
     except OSError as error:
@@ -326,6 +329,13 @@ def list_ids(folder: Path) -> list[str]:
             "runs.folder_unreadable", "{path} cannot be read: {what}", path=folder, what=error.strerror
         ) from error
     return sorted(names, reverse=True)
+
+
+def is_record(entry: "os.DirEntry[str]") -> bool:
+    """Return whether a folder in `runs` or `studies` is the toolkit's, by its name or else by its files."""
+    return _ID.match(entry.name) is not None or any(
+        os.path.lexists(f"{entry.path}/{name}") for name in ("request.json", "study.json", "client")
+    )
 
 
 def _is_folder(entry: "os.DirEntry[str]") -> bool:

@@ -117,6 +117,7 @@ def test_a_program_without_a_known_rate_is_not_ready_and_gets_its_line(
     assert found["ready"] is False and rules(found)["no-throughput"] == "error"
     text = site.run("try", "--yes", "--launcher", "local", "--processes", "1", code=1).decode()
     assert "\n\nno line of " in text  # and not beneath a finding about something else
+    assert text.endswith("only its throughput is missing; see above how to print it\n")  # the program has no error
     site, found = told["timed"]
     assert rules(found)["no-throughput"] == "error"
     text = site.run("try", "--yes", "--launcher", "local", "--processes", "1", code=1).decode()

@@ -87,17 +87,21 @@ def show_rehearsal(
     _show_suggestion(rehearsals, findings)
     click.echo()
     if not ready:
-        click.echo(
-            _(
-                N_("not ready: correct the errors above, then try again")
-                if rehearsals
-                else N_("not ready: nothing was run. Correct the errors above, or run all the same with --force")
-            )
-        )
+        click.echo(_(_verdict(reports, rehearsals, findings)))
         return
     click.echo(click.style(_("ready"), bold=True))
     for line in _study_lines(sources):
         click.echo(line)
+
+
+def _verdict(reports: Reports, rehearsals: "Sequence[Understood]", findings: "Sequence[RehearsalFinding]") -> str:
+    """Return why a study cannot start, as a text to translate."""
+    if not rehearsals:
+        return N_("not ready: nothing was run. Correct the errors above, or run all the same with --force")
+    wrong = {finding.rule for finding in findings if finding.severity == "error"}
+    if wrong == {"no-throughput"} and not any(report.has_errors for report, _lines in reports):
+        return N_("not ready: the program works, and only its throughput is missing; see above how to print it")
+    return N_("not ready: correct the errors above, then try again")
 
 
 def show_json(

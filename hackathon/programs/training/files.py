@@ -14,17 +14,32 @@ from hackathon.programs.training import data_rules, exchange_rules, rank_rules
 from hackathon.programs.training.joining_rules import joins_nowhere, needed_options
 from hackathon.programs.training.module import Module, TooManyStepsError
 from hackathon.programs.training.package_rules import check_packages
+from hackathon.programs.training.path_rules import check_paths
 from hackathon.programs.training.program import TrainingProgram
 from hackathon.programs.training.rules import FileLook
 from hackathon.programs.training.situation import TrainingSituation
 from hackathon.programs.training.terminal_rules import check_terminal
 from hackathon.runs.source.program_text import ProgramText, imports, inside, program_files
 from hackathon.text.errors import RequestError
-from hackathon.text.messages import _
+from hackathon.text.messages import N_, _
 
 if TYPE_CHECKING:
     from hackathon.schedulers.scripts import Severity
 
+_ADVICE = {
+    "torch": N_(
+        "Call `torch.distributed.init_process_group`, wrap the model in DistributedDataParallel, and divide the data "
+        "with DistributedSampler."
+    ),
+    "tensorflow": N_(
+        "Build and compile the model within `tf.distribute.MultiWorkerMirroredStrategy().scope()`, or use Horovod "
+        "(`hvd.init`, `hvd.DistributedOptimizer`)."
+    ),
+    "chainer": N_(
+        "Use ChainerMN: `create_communicator`, `create_multi_node_optimizer`, and `scatter_dataset` for the data."
+    ),
+}
+"""Framework → how its processes work together."""
 _PORTED = frozenset({"torch", "tensorflow", "keras", "chainer"})
 
 
@@ -57,8 +72,9 @@ def look_at_program(folder: Path, entries: tuple[str, ...], situation: TrainingS
         data_rules.check_machine(program, situation)
         exchange_rules.check_exchange(program)
         check_terminal(program)
+        check_paths(program, situation)
     if situation.packages is not None:
-        check_packages(program, situation.packages)
+        check_packages(program, situation.packages, entries)
     if len(entries) == 1 and situation.processes != 1:
         _alone(program, folder, entries[0], situation)
     return [*(module.look for module in program.modules), *program.broken]
@@ -79,7 +95,17 @@ def _alone(program: TrainingProgram, folder: Path, entry: str, situation: Traini
         if port_knows(folder, entry)
         else ""
     )
-    module.look.add("no-process-group", 1, severity=severity, files=", ".join(text.files[:5]), port=port)
+    advice = _(_ADVICE[_framework(program)])
+    files = ", ".join(text.files[:5])
+    module.look.add("no-process-group", 1, severity=severity, files=files, advice=advice, port=port)
+
+
+def _framework(program: TrainingProgram) -> str:
+    """Return the framework that a program trains with."""
+    roots = {full.partition(".")[0] for module in program.modules for full in module.aliases.values()}
+    if "torch" not in roots and roots & {"tensorflow", "keras", "tf_keras"}:
+        return "tensorflow"
+    return "chainer" if "torch" not in roots and "chainer" in roots else "torch"
 
 
 def _joined(

@@ -3,10 +3,12 @@
 import ast
 import shlex
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from hackathon.programs.training.module import Module
 from hackathon.programs.training.program import TrainingProgram
-from hackathon.runs.source.program_text import own_file
+from hackathon.runs.source.program_text import ProgramFile, imports, own_file
 
 if TYPE_CHECKING:
     from hackathon.jobs.installed import InstalledPackages
@@ -17,17 +19,20 @@ PROJECTS = {
     **dict.fromkeys(
         ("torch", "torchvision", "torchaudio", "numpy", "scipy", "pandas", "matplotlib", "tqdm", "h5py", "chainer",
          "keras", "tensorflow", "timm", "einops", "transformers", "datasets", "accelerate", "lightning", "wandb",
-         "tensorboard", "horovod", "mpi4py", "seaborn", "torchmetrics", "optuna", "evaluate", "peft", "omegaconf")
+         "tensorboard", "horovod", "mpi4py", "seaborn", "torchmetrics", "optuna", "evaluate", "peft", "omegaconf",
+         "diffusers", "openai", "boto3", "gymnasium", "safetensors", "tokenizers", "sentencepiece", "trl", "wget",
+         "tensorboardX", "networkx", "nltk", "librosa", "soundfile", "albumentations", "kornia", "mlflow", "requests",
+         "rich", "fire", "deepspeed", "bitsandbytes", "webdataset", "imageio", "plotly", "sacrebleu", "jiwer")
     ),
     "cv2": "opencv-python-headless", "PIL": "pillow", "sklearn": "scikit-learn", "skimage": "scikit-image",
     "yaml": "pyyaml", "bs4": "beautifulsoup4", "dotenv": "python-dotenv", "pytorch_lightning": "pytorch-lightning",
     "MeCab": "mecab-python3", "hydra": "hydra-core", "sentence_transformers": "sentence-transformers",
-    "torch_geometric": "torch-geometric",
+    "torch_geometric": "torch-geometric", "huggingface_hub": "huggingface-hub",
 }  # fmt: skip
 """Module → its pip name (None: the same). Others are not guessed: a similar name may be another package."""
 
 
-def check_packages(program: TrainingProgram, packages: "InstalledPackages") -> None:
+def check_packages(program: TrainingProgram, packages: "InstalledPackages", entries: Sequence[str]) -> None:
     """Report each module that is imported outside any `try`, `if` or function and is not installed.
 
     Programs that change Python's search path are not checked.
@@ -35,7 +40,7 @@ def check_packages(program: TrainingProgram, packages: "InstalledPackages") -> N
     if "sys.path" in program.text or "site.addsitedir" in program.text:
         return
     reported: set[str] = set()
-    for module in program.modules:
+    for module in _imported_at_start(program, entries):
         beside = module.name.rpartition("/")[0]
         for node in module.tree.body:
             for name in _imported(node):
@@ -53,6 +58,22 @@ def check_packages(program: TrainingProgram, packages: "InstalledPackages") -> N
                 module.look.add(
                     "package-missing", node.lineno, name=root, environment=str(packages.environment), pip=pip
                 )
+
+
+def _imported_at_start(program: TrainingProgram, entries: Sequence[str]) -> list[Module]:
+    """Return the program's own modules that its start imports; others may be for a package that is optional."""
+    modules = {module.name: module for module in program.modules}
+    reached: dict[str, Module] = {}
+    waiting = [name for name in entries if name in modules]
+    while waiting:
+        name = waiting.pop()
+        if name in reached:
+            continue
+        module = reached[name] = modules[name]
+        top = [node for node in module.tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
+        text = ProgramFile(name, "\n".join(map(ast.unparse, top)))
+        waiting += [own for own, _ in imports(program.folder, text) if own in modules]
+    return [module for module in program.modules if module.name in reached]
 
 
 def _imported(node: ast.stmt) -> list[str]:

@@ -75,6 +75,9 @@ def _from_command(folder: Path, words: list[str], look: FileLook, situation: Tra
         edits = _command_line(look, line, words, better) if other else ()
         look.add("file-missing", line, *edits, file=start.file, folder=str(folder))
         return []
+    from hackathon.programs.training.path_rules import check_words
+
+    check_words(folder, look, line, situation)
     if start.kind == "file":
         return _executed(folder, name, look, line, situation)
     return _looks(folder, start.kind, name, situation)

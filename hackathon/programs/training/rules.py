@@ -44,9 +44,8 @@ RULES: dict[str, LintRule] = {
         "changed",
         N_(
             "the program never joins a process group (read: {files}). With several processes, each one trains the "
-            "same model on all data by itself, and the scaling result would be false. Call "
-            "`torch.distributed.init_process_group`, wrap the model in DistributedDataParallel, and divide the "
-            "data with DistributedSampler.{port}"
+            "same model on all data by itself, and the scaling result would be false. "
+            "{advice}{port}"
         ),
     ),
     "joins-nothing": LintRule(
@@ -211,6 +210,23 @@ RULES: dict[str, LintRule] = {
         N_(
             "`{text}` opens a window, and a node has no screen: nothing is shown, or the program ends. Write the "
             "picture into a file (`plt.savefig`)."
+        ),
+    ),
+    # ---- the copy in which a run works
+    "not-in-copy": LintRule(
+        "warning",
+        "changed",
+        N_(
+            "{path} is in the project, and not in the copy in which a run works (git ignores it, or it is a folder of "
+            "caches or checkpoints). Write `exclude: [{exclude}]` in project.yaml: then each run gets a link to it."
+        ),
+    ),
+    "above-project": LintRule(
+        "warning",
+        "changed",
+        N_(
+            "`{path}` leads out of the project, and a run works in a copy of it in another folder: there is no such "
+            "path. Write the absolute path ({absolute}), or list the data under `data:`."
         ),
     ),
     # ---- the machine

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from hackathon.jobs.installed import InstalledPackages
+    from hackathon.runs.source.selection import Selection
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,10 @@ class TrainingSituation:
     """Words of the project's command."""
     packages: "InstalledPackages | None" = None
     """Packages that the job's Python can import."""
+    copy: "Selection | None" = None
+    """The files that a run gets."""
+    in_place: bool = False
+    """The run works in the project's folder itself."""
 
     def hides(self, text: str) -> bool:
         """Return whether a text is a path in a home directory that the nodes do not see."""

@@ -3,11 +3,14 @@
 import os
 import stat
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hackathon.jobs.data import FOLDER, RECORDS
+from hackathon.runs.directory import is_record
 from hackathon.runs.source import git
 from hackathon.text.errors import RequestError
 from hackathon.text.messages import _
@@ -27,9 +30,13 @@ LEFT_OUT = frozenset({
     ".ruff_cache", ".tox", ".hypothesis", "node_modules", "checkpoints", "lightning_logs", "wandb", "mlruns",
 })  # fmt: skip
 """Folders that are never copied from a folder outside git; inside git the repository's .gitignore decides."""
+EVENTS = "events.out.tfevents."
+"""Beginning of the names of TensorBoard's files, which are never copied from a folder outside git."""
 ALWAYS_LEFT_OUT = frozenset({".git", "__pycache__"})
-DERIVED = frozenset({"runs", "studies", "site"})
-"""Names at the top of a project that the toolkit itself writes."""
+RECORDS_IN = ("runs", "studies")
+"""Folders at the top of a project in which the toolkit writes a folder for each run and study."""
+SITE, PUBLICATION = "site", ".publication"
+"""The folder for published pages, and the file in the folder below it that shows who wrote it (`web.site.switch`)."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +51,40 @@ class Selection:
     """Path below the folder → real path of what the project excludes from the copy; a run gets links to it."""
     warnings: tuple[str, ...] = ()
     in_git: bool = False
+
+    def lacks(self, path: str) -> str:
+        """Return the path to write under `exclude` for a file or folder that a run does not get; empty if it does.
+
+        `path`: below the folder, of something that exists there.
+        """
+        if _within(path, self.outside) or path in self._reached:
+            return ""
+        return next((parent for parent in (*reversed([*_parents(path)][1:]), path) if parent not in self._reached), "")
+
+    @cached_property
+    def _reached(self) -> frozenset[str]:
+        """Every file and link of the copy, and the folders above them."""
+        names = (*self.sizes, *self.links, *self.outside)
+        return frozenset(names) | {parent for name in names for parent in _parents(name)}
+
+
+def derived(folder: Path) -> set[str]:
+    """Return the paths at the top of a project that the toolkit wrote: its runs, studies and published pages.
+
+    A folder of the user may have the same name, and then only the toolkit's part of it counts.
+    """
+    paths: set[str] = set()
+    for name in RECORDS_IN:
+        with suppress(OSError), os.scandir(folder / name) as entries:
+            paths |= {
+                f"{name}/{entry.name}"
+                for entry in entries
+                if entry.name[0] == "." or (entry.is_dir(follow_symlinks=False) and is_record(entry))
+            }
+    with suppress(OSError), os.scandir(folder / SITE) as entries:
+        if any(entry.name.startswith(SITE) and os.path.lexists(f"{entry.path}/{PUBLICATION}") for entry in entries):
+            paths.add(SITE)
+    return paths
 
 
 def select(
@@ -68,11 +109,13 @@ def select(
         warnings.append(
             _("git does not respond in {folder}; all files are copied, and the commit is not recorded", folder=folder)
         )
-    passed = frozenset(outside)
-    listed = list(_walk(folder, "", LEFT_OUT, passed) if names is None else _from_git(folder, names, passed))
-    excluded = {*DERIVED, *_handed_on(folder, listed), *outside}
+    own = derived(folder)
     if runs_folder is not None and runs_folder.absolute().is_relative_to(folder):
-        excluded.add(str(runs_folder.absolute().relative_to(folder)))
+        place = str(runs_folder.absolute().relative_to(folder))
+        own |= set() if place in RECORDS_IN else {place}
+    passed = frozenset(own.union(outside))
+    listed = list(_walk(folder, "", LEFT_OUT, passed) if names is None else _from_git(folder, names, passed))
+    excluded = {*own, *_handed_on(folder, listed), *outside}
     if (folder / FOLDER / RECORDS).is_dir() and FOLDER not in outside:
         excluded.add(FOLDER)
     sizes, links = _sort(folder, listed, excluded, warnings, in_place)
@@ -140,11 +183,10 @@ def _walk(folder: Path, below: str, left_out: frozenset[str], passed: frozenset[
         for entry in entries:
             name = f"{subfolder}/{entry.name}" if subfolder else entry.name
             if not entry.is_dir(follow_symlinks=False):
-                yield name
-                count += 1
-            elif name not in passed and not (
-                entry.name in left_out or (not subfolder and entry.name in DERIVED) or _marked(folder / name)
-            ):
+                if not entry.name.startswith(EVENTS):
+                    yield name
+                    count += 1
+            elif name not in passed and not (entry.name in left_out or _marked(folder / name)):
                 waiting.append(name)
         if count > 10 * COUNT_LIMIT:
             return

@@ -146,3 +146,59 @@ def test_messages_that_look_alike_are_of_something_else(tmp_path: Path, lines: t
     assert not {finding.rule for finding in diagnosis.findings} & {
         "env-no-terminal", "env-no-keyboard", "env-no-screen", "env-program-is-notebook",
     }  # fmt: skip
+
+
+MISSING = "FileNotFoundError: [Errno 2] No such file or directory: '{}'"
+
+
+def _of_project(tmp_path: Path, message: str) -> Diagnosis:
+    """Return the diagnosis of a run whose project has more files than its copy."""
+    project = tmp_path / "project"
+    for name in ("data/train.txt", "studies/__init__.py", "../shared/x.txt", "train.py"):
+        (project / name).parent.mkdir(parents=True, exist_ok=True)
+        (project / name).write_text("")
+    run = RecordedRun(
+        project / "runs/20260101-120000-own-1p-abcdefgh", 1, command=["python", "train.py"], source=str(project)
+    )
+    run.program("")
+    run.log(
+        0,
+        "Traceback (most recent call last):",
+        '  File "/w/source/train.py", line 3, in <module>',
+        message.format(run.path),
+    )
+    run.add("events/rank-0.jsonl", {"t": T + 9, "event": "ended", "attempt": 1, "exit_code": 1, "signal": None})
+    write_json(run.path / "final.json", {"state": "FAILED", "cause": "exit", "attempt": 1, "exit_code": 1})
+    return diagnose_run(RunDirectory(run.path))
+
+
+@pytest.mark.parametrize(
+    ("message", "rule", "advice"),
+    [
+        (MISSING.format("data/train.txt"), "data-not-copied", "`exclude: [data]`"),
+        (MISSING.format("./data/train.txt"), "data-not-copied", "`exclude: [data]`"),
+        (MISSING.format("{}/source/data/train.txt"), "data-not-copied", "`exclude: [data]`"),
+        ("ModuleNotFoundError: No module named 'studies'", "data-not-copied", "`exclude: [studies]`"),
+        (MISSING.format("../shared/x.txt"), "data-above-project", "/shared/x.txt"),
+    ],
+)
+def test_what_the_project_has_and_the_copy_lacks_is_the_cause(
+    tmp_path: Path, message: str, rule: str, advice: str
+) -> None:
+    root = _of_project(tmp_path, message).root
+    assert root is not None and root.rule == rule and advice in root.advice and root.ranks == (0,)
+
+
+@pytest.mark.parametrize(
+    ("message", "rule"),
+    [
+        (MISSING.format("data/other.txt"), "data-file-missing"),
+        (MISSING.format("/data/train.txt"), "data-file-missing"),
+        (MISSING.format("../shared/y.txt"), "data-file-missing"),
+        (MISSING.format("train.py"), "data-file-missing"),  # the copy has it: something else changed the folder
+        ("ModuleNotFoundError: No module named 'data2'", "env-module-missing"),
+    ],
+)
+def test_what_the_project_lacks_too_is_missing(tmp_path: Path, message: str, rule: str) -> None:
+    root = _of_project(tmp_path, message).root
+    assert root is not None and root.rule == rule

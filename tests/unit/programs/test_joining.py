@@ -119,3 +119,23 @@ def test_a_group_that_needs_an_option_is_named_with_it(tmp_path: Path, kind: str
 @pytest.mark.parametrize("kind", JOINED)
 def test_a_program_whose_processes_join_is_left_alone(tmp_path: Path, kind: str) -> None:
     assert not findings(tmp_path, JOINED[kind])
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "foreign"),
+    [
+        ("import keras\nmodel = keras.Sequential()\nmodel.fit(x, y)\n", "MultiWorkerMirroredStrategy", "torch"),
+        ("import tensorflow as tf\ntf.keras.Sequential().fit(x, y)\n", "MultiWorkerMirroredStrategy", "torch"),
+        ("import chainer\nmodel = chainer.links.Linear(2)\nmodel(x).backward()\n", "create_communicator", "torch"),
+        ("import torch\n" + LOOP, "DistributedDataParallel", "tf.distribute"),
+    ],
+)
+def test_the_advice_is_that_of_the_programs_framework(tmp_path: Path, text: str, words: str, foreign: str) -> None:
+    (tmp_path / "train.py").write_text(text)
+    (message,) = [
+        finding.message
+        for report, _ in read_project(tmp_path, "python train.py", TrainingSituation(processes=2))
+        for finding in report.findings
+        if finding.rule == "no-process-group"
+    ]
+    assert words in message and foreign not in message

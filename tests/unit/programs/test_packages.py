@@ -149,3 +149,21 @@ def test_a_scheduler_that_hands_no_path_on(
     profile = f"name: kumo\nscheduler: {scheduler}\nnode: {{cores: 4, gpus: 0}}\nwalltime: 00:10:00\n"
     (profiles / "kumo.yaml").write_text(profile)
     assert len(told(capsys, "kumo")) == files
+
+
+def test_a_module_for_an_optional_package_is_not_asked_for_it(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """timm's reader of TensorFlow data sets is imported where somebody asks for one."""
+    project = place / "project"
+    (project / "train.py").write_text(
+        "import torch\nfrom readers import factory\nfrom layers import blocks\ndef late():\n    import readers.tfds\n"
+    )
+    (project / "readers").mkdir()
+    (project / "readers" / "__init__.py").write_text("")
+    (project / "readers" / "factory.py").write_text(
+        "import boto3\ndef create(name):\n    if name == 'tfds':\n        from readers.tfds import Reader\n"
+        "        return Reader()\n"
+    )
+    (project / "readers" / "tfds.py").write_text("import tensorflow as tf\n")
+    messages = told(capsys)
+    assert set(messages) == {"readers/factory.py", "layers/blocks.py"}
+    assert "pip install boto3" in messages["readers/factory.py"][0][1]

@@ -193,6 +193,7 @@ def runs(tmp_path: Path) -> Path:
         (folder / name).mkdir(parents=True)
     (folder / ".partial-20260302-100000-net-2p-zzzzzzzz").mkdir()
     (folder / "notes.txt").write_text("no run")
+    (folder / "Nov28_10-00-00_host").mkdir()  # TensorBoard writes into `runs`, too
     return folder
 
 

@@ -146,9 +146,21 @@ def test_no_command_of_the_repository_is_run(repository: Path, tmp_path: Path) -
 
 def test_a_plain_folder_without_what_is_made(tmp_path: Path) -> None:
     folder = project(tmp_path)
-    _fill(folder, "a/b.py", "runs/r/x", "studies/s/x", "site/index.html", "__pycache__/x.pyc", ".venv/bin/python",
-          "checkpoints/last.pt", "a/__pycache__/x.pyc", "a/runs/kept.py", ".hidden/kept")  # fmt: skip
+    _fill(folder, "a/b.py", "runs/20260101-000000-x-1p-abcdefgh/x", "runs/x/request.json", "runs/.partial-x/y",
+          "studies/20260101-000000-x-abcdefgh/x", "site/index.html", "site/site/.publication", "__pycache__/x.pyc",
+          ".venv/bin/python", "checkpoints/last.pt", "a/__pycache__/x.pyc", "a/runs/kept.py", ".hidden/kept",
+          "a/events.out.tfevents.1764.host.1.0")  # fmt: skip
     assert _files(folder) == {"train.py", "a/b.py", "a/runs/kept.py", ".hidden/kept"}
+
+
+def test_folders_of_the_user_with_the_toolkits_names_are_source(tmp_path: Path) -> None:
+    """A package `studies`, pages of a `site`, and what TensorBoard writes beside the runs."""
+    folder = project(tmp_path)
+    run, study = "20260101-000000-x-1p-abcdefgh", "20260101-000000-x-abcdefgh"
+    own = {"runs/__init__.py", "runs/Nov28_10-00-00_host/note.txt", "studies/__init__.py", "studies/a.py", "site/a.css"}
+    _fill(folder, *own, f"runs/{run}/source/train.py", f"studies/{study}/study.json")
+    assert _files(folder) == {"train.py", *own}
+    assert set(take(folder, runs_folder=folder / "studies").files) == {"train.py", *own}
 
 
 def test_the_runs_folder_is_left_out_wherever_it_lies(tmp_path: Path) -> None:
@@ -347,7 +359,7 @@ def test_odd_names_are_copied_and_checked(tmp_path: Path, name: bytes, in_git: b
 @settings(max_examples=40, deadline=None)
 @given(
     st.binary(min_size=1, max_size=40).filter(
-        lambda raw: b"/" not in raw and b"\0" not in raw and raw not in (b".", b"..")
+        lambda raw: b"/" not in raw and b"\0" not in raw and raw not in (b".", b"..", b"-")  # `-` is standard input
     )
 )
 def test_checksums_are_what_sha256sum_writes(tmp_path_factory: pytest.TempPathFactory, name: bytes) -> None:
