@@ -56,7 +56,7 @@ def admit_again(run: "RunDirectory", project: Path) -> None:
     from hackathon.config.trust import trusted_event
     from hackathon.jobs.plan import Plan, PlannedJob
     from hackathon.jobs.resolve import Sources
-    from hackathon.schedulers.profiles import load_cluster
+    from hackathon.schedulers.registry import load_cluster
     from hackathon.text.errors import HackathonError
 
     request = run.request()

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from hackathon.config.fields import LEAST_MEMORY
-from hackathon.jobs.options import Options
+from hackathon.config.records import LEAST_MEMORY
 from hackathon.text.messages import LANGUAGES, N_, _, pgettext
 from hackathon.text.units import parse_size, parse_walltime, with_unit
 
@@ -137,6 +136,8 @@ def option_lang(command: click.Command) -> click.Command:
 def job_options(function: Function) -> Function:
     """Add the shared options of a request; the function receives them as one `Options` named `options`."""
     import functools
+
+    from hackathon.jobs.request import Options
 
     @functools.wraps(function)
     def collect(

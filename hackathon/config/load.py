@@ -17,8 +17,6 @@ from hackathon.config import plug_ins
 from hackathon.config.cache import cache_key, keep, recall
 from hackathon.config.cluster import Cluster
 from hackathon.config.problems import MAXIMUM_BYTES, ConfigError, Problem, listing, nearest, read_bounded, shown
-from hackathon.config.project import Project, UserSettings
-from hackathon.config.recipe import Recipe
 from hackathon.config.records import rebuild
 from hackathon.text.errors import RequestError
 from hackathon.text.messages import Message
@@ -26,6 +24,8 @@ from hackathon.text.paths import runtime_file, shipped, user_config
 
 if TYPE_CHECKING:
     from hackathon.config.event import Event
+    from hackathon.config.project import Project, UserSettings
+    from hackathon.config.recipe import Recipe
     from hackathon.config.rule import Rule
     from hackathon.config.survey import Survey
 
@@ -39,7 +39,7 @@ Dialects = Callable[[str], type | None]
 """Scheduler's name → its dialect class, None for an unavailable scheduler.
 
 The dialects belong to the schedulers, a floor above this package, so callers pass them: see
-`hackathon.schedulers.profiles`.
+`hackathon.schedulers.registry`.
 """
 
 
@@ -71,7 +71,7 @@ def read_cluster(raw: bytes, path: Path, name: str, dialects: Dialects) -> Clust
     return _read(Cluster, path, name, dialects, raw)
 
 
-def load_recipe(target: str | Path, folders: Sequence[Path] = ()) -> tuple[Recipe, Path]:
+def load_recipe(target: str | Path, folders: Sequence[Path] = ()) -> "tuple[Recipe, Path]":
     """Return a recipe and its folder. The target is a recipe's name, or a folder with a recipe.yaml."""
     text = str(target)
     folder: Path | None = None
@@ -95,7 +95,7 @@ def recipe_on_path(name: str, folders: Sequence[Path] = ()) -> Path | None:
     return file.parent if file else None
 
 
-def shared_files(recipe: Recipe, folder: Path) -> dict[str, Path]:
+def shared_files(recipe: "Recipe", folder: Path) -> dict[str, Path]:
     """Return path below a recipe's folder → real path of the files that are put beside the program if missing.
 
     These are the runtime and the files that the recipe shares with others.
@@ -106,8 +106,10 @@ def shared_files(recipe: Recipe, folder: Path) -> dict[str, Path]:
     return {str(beside / name): path for name, path in files.items()}
 
 
-def load_project(folder: Path, raw: bytes | None = None) -> Project:
+def load_project(folder: Path, raw: bytes | None = None) -> "Project":
     """Return the project in a folder; `raw`: the content of its file, if the caller has read it."""
+    from hackathon.config.project import Project
+
     return _read(Project, folder / PROJECT_FILE, raw=raw)
 
 
@@ -126,8 +128,10 @@ def load_survey(path: Path) -> "Survey":
     return _read(Survey, path)
 
 
-def load_user() -> UserSettings:
+def load_user() -> "UserSettings":
     """Return the user's settings; the defaults without a file or a home."""
+    from hackathon.config.project import UserSettings
+
     try:
         path = user_config() / USER_FILE
     except RuntimeError:
@@ -177,7 +181,7 @@ def list_clusters(folders: Sequence[Path], dialects: Dialects) -> tuple[list[Clu
     return clusters, problems
 
 
-def list_recipes(folders: Sequence[Path] = ()) -> tuple[list[Recipe], list[Problem]]:
+def list_recipes(folders: Sequence[Path] = ()) -> "tuple[list[Recipe], list[Problem]]":
     """Return the recipes by name, and the problems of unreadable recipes."""
     recipes: list[Recipe] = []
     files, problems = recipe_files(folders)
@@ -281,7 +285,9 @@ def _rule_files(folders: Sequence[Path]) -> list[Path]:
     ]
 
 
-def _recipe(folder: Path) -> Recipe:
+def _recipe(folder: Path) -> "Recipe":
+    from hackathon.config.recipe import Recipe
+
     path = folder / RECIPE_FILE
     recipe = _read(Recipe, path, folder.resolve().name)
     # the file's bytes do not show whether the program exists, so check it each time

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hackathon.config.fields import KeyPath
+from hackathon.config.records import KeyPath
 from hackathon.text.errors import RequestError
 from hackathon.text.files import open_regular
 from hackathon.text.messages import Message, _

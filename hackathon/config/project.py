@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from hackathon.config.cluster import Binding, Launcher
-from hackathon.config.fields import Positive, Scalar, Size, Text, Walltime
 from hackathon.config.recipe import Check, Data, Metric, Parameter, Scaling
+from hackathon.config.records import Positive, Scalar, Size, Text, Walltime
 
 Framework = Literal["torch", "tensorflow", "keras", "horovod", "chainer", "jax", "none"]
 """What a program trains with."""

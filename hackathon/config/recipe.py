@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from hackathon.config.cluster import Launcher
-from hackathon.config.fields import Natural, Scalar, Text
+from hackathon.config.records import Natural, Scalar, Text
 
 
 @dataclass(frozen=True)

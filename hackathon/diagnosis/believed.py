@@ -9,8 +9,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from hackathon.diagnosis.check_command import HOST, in_command
-from hackathon.schedulers.advice import every_form
+from hackathon.diagnosis.check_command import HOST, every_form, in_command
 from hackathon.text.messages import LANGUAGES, localized, speaking
 
 if TYPE_CHECKING:

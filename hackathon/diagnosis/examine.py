@@ -7,9 +7,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from hackathon.config.rule import LEVELS, Rule
+from hackathon.diagnosis.check_command import NOT_KNOWN, commands_here
 from hackathon.diagnosis.checks import find_check
 from hackathon.diagnosis.exit_checks import killed_ranks
-from hackathon.diagnosis.facts import NOT_KNOWN, FactHit, RunFacts
+from hackathon.diagnosis.facts import FactHit, RunFacts
 from hackathon.diagnosis.findings import Evidence, Finding
 from hackathon.diagnosis.hangs.standstill import Standstill
 from hackathon.diagnosis.log_tails import End, Traceback, first_told, is_warning, last_tracebacks, look_around, read_end
@@ -19,12 +20,10 @@ from hackathon.diagnosis.render_finding import finding_of
 from hackathon.diagnosis.scan import LogFile, rule_set
 from hackathon.diagnosis.source_checks import split, that_explain
 from hackathon.diagnosis.sources import of_paths, of_run
-from hackathon.diagnosis.unknown import rarest
 from hackathon.runs import states
 from hackathon.runs.directory import RunDirectory
 from hackathon.runs.events import KILL
 from hackathon.runs.states import RunStatus
-from hackathon.schedulers.advice import commands_here
 
 TAIL, LEAST_TAIL, TAILS = 256 << 10, 32 << 10, 8 << 20
 """Bytes at the end of a log that are read line by line: at most, at least, and for all logs together."""
@@ -170,6 +169,8 @@ class _Examined:
         reported = {
             (finding.evidence.file, finding.evidence.line) for finding in findings if finding.evidence is not None
         }
+        from hackathon.diagnosis.unknown import rarest
+
         lines = rarest(self._files, UNKNOWN + len(reported), failed=status is not None, rank=rank)
         return tuple([line for line in lines if (line.file, line.line) not in reported][:UNKNOWN])
 

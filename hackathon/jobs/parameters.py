@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from hackathon.config.fields import Scalar
 from hackathon.config.recipe import Parameter, Scaling
+from hackathon.config.records import Scalar
 from hackathon.text.errors import RequestError
 
 _TRUE, _FALSE = frozenset({"true", "yes", "on", "1"}), frozenset({"false", "no", "off", "0"})

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from hackathon.jobs.resolve import Sources
     from hackathon.jobs.script import JobScript
     from hackathon.jobs.settings import Settings
-    from hackathon.schedulers.machine import NodeGroup
+    from hackathon.schedulers.reports import NodeGroup
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class PlannedJob:
 
     @cached_property
     def script(self) -> "JobScript":
-        """Its script, byte for byte as it is submitted. Raises TemplateError and RequestError."""
+        """Its script, byte for byte as it is submitted. Raises RequestError."""
         from hackathon.jobs.render import render
 
         return render(self.request, self.sources.cluster, self.sources.template_folders)

@@ -13,7 +13,7 @@ from hackathon.jobs.data import variables as data_variables
 from hackathon.jobs.foreign_variables import is_refused, literal, set_by_line
 from hackathon.jobs.request import Request
 from hackathon.jobs.resolve import BUILT, DATA, PROJECT, Sources
-from hackathon.schedulers import profiles
+from hackathon.schedulers import registry
 from hackathon.text.errors import RequestError
 
 CRATE = "crate"
@@ -128,6 +128,6 @@ def _origins(old: Request, sources: Sources) -> list[str]:
 def _known_here(old: Request, sources: Sources) -> Cluster | None:
     """Return the profile of the recorded cluster, None if it is unknown here."""
     try:
-        return profiles.load_cluster(old.cluster, [folder.parent for folder in sources.template_folders])
+        return registry.load_cluster(old.cluster, [folder.parent for folder in sources.template_folders])
     except RequestError:
         return None

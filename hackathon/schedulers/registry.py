@@ -1,18 +1,23 @@
-"""Schedulers by name: built-ins, imported on first use, and plug-ins."""
+"""Schedulers by name (built-ins, imported on first use, and plug-ins), and clusters with the dialect of theirs."""
 
 import functools
 import importlib
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hackathon.config import load as files
 from hackathon.config import plug_ins
+from hackathon.config.cluster import Cluster
 from hackathon.schedulers.dialect import Dialect, JobAllocation
 from hackathon.text.errors import RequestError
+from hackathon.text.paths import shipped
 
 if TYPE_CHECKING:
+    from hackathon.config.problems import Problem
     from hackathon.schedulers.base import Scheduler
     from hackathon.schedulers.scripts import ScriptLanguage
 
@@ -95,6 +100,41 @@ def _dialect_type(name: str, folders: tuple[str, ...]) -> type[Dialect] | None:
         return None
 
 
+def load_cluster(name: str, folders: Sequence[Path] = ()) -> Cluster:
+    """Return the checked profile of a cluster; its `dialect` contains every key of its scheduler's dialect.
+
+    `folders` are searched before the user's and the shipped profiles. Raises ConfigError with all problems of the file,
+    RequestError for an unknown name. The dialect of an unavailable scheduler is not checked.
+    """
+    return files.load_cluster(name, folders, dialect_type)
+
+
+def load_cluster_file(path: Path) -> Cluster:
+    """Return the profile in a file that `config.load.find_cluster` gave, checked as `load_cluster` does."""
+    return files.load_cluster_file(path, dialect_type)
+
+
+def list_clusters(folders: Sequence[Path] = ()) -> "tuple[list[Cluster], list[Problem]]":
+    """Return the clusters by name, and the problems of unreadable profiles."""
+    return files.list_clusters(folders, dialect_type)
+
+
+def dialect_of(cluster: Cluster) -> Dialect:
+    """Return a cluster's dialect. Raises RequestError when its scheduler is unavailable."""
+    return load_dialect(cluster.scheduler, cluster.dialect)
+
+
+def known_dialect(cluster: Cluster) -> Dialect:
+    """Return a cluster's dialect, or one without keys and hooks when its scheduler is unavailable (old runs remain)."""
+    kind = dialect_type(cluster.scheduler) or Dialect
+    return kind.of(cluster.dialect)
+
+
+def scheduler_of(cluster: Cluster) -> "Scheduler":
+    """Return a cluster's scheduler with its dialect. Raises RequestError when it is unavailable."""
+    return load(cluster.scheduler, cluster.dialect)
+
+
 def allocation(environment: Mapping[str, str]) -> JobAllocation | None:
     """Return the job of a process with this environment, if it can start steps of it; None outside of one.
 
@@ -138,6 +178,20 @@ def here() -> list[str]:
         return os.path.exists(mark) if mark.startswith("/") else shutil.which(mark) is not None  # noqa: PTH110
 
     return [name for name, marks in MARKS.items() if any(map(there, marks))]
+
+
+def likely_cluster() -> str | None:
+    """Return the profile to use when the user names none: a machine without a scheduler is a laptop.
+
+    A scheduler whose sites are alike has a shipped profile of its own name. None if they differ too much to guess.
+    """
+    recognised = here()
+    if not recognised:
+        return "laptop"
+    dialect = dialect_type(recognised[0])
+    if dialect is None or not dialect.sites_are_alike:
+        return None
+    return recognised[0] if shipped("templates", "clusters", f"{recognised[0]}.yaml").is_file() else None
 
 
 def problems() -> dict[str, str]:

@@ -33,7 +33,7 @@ from hackathon.runs.study import find_studies
 from hackathon.scaling.collect import study_results
 from hackathon.schedulers.base import CommandOutput
 from hackathon.schedulers.pbs.commands import Pbs
-from hackathon.schedulers.profiles import load_cluster
+from hackathon.schedulers.registry import load_cluster
 from hackathon.schedulers.slurm.commands import Slurm
 from hackathon.text.errors import HackathonError
 from hackathon.web.crate.crate import collect

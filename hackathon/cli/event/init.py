@@ -174,7 +174,7 @@ def _table(path: Path, event_file: Path) -> "ParticipantTable":
 def _draft(folder: Path, values: dict[str, Any], table: "ParticipantTable | None") -> "Draft":
     """Return a draft from the options, with defaults for missing ones."""
     from hackathon.event.draft import Draft
-    from hackathon.schedulers.profiles import load_cluster
+    from hackathon.schedulers.registry import load_cluster
 
     if values["cluster"]:
         load_cluster(values["cluster"], [folder])
@@ -199,7 +199,7 @@ def _asked(folder: Path, table: "ParticipantTable | None") -> "Draft":
     from hackathon.config.event import Team
     from hackathon.config.problems import shown
     from hackathon.event.draft import Draft
-    from hackathon.schedulers.profiles import load_cluster
+    from hackathon.schedulers.registry import load_cluster
 
     def words(text: str) -> list[str]:
         return [word for word in re.split(r"[,、\s]+", text) if word]

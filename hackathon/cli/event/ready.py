@@ -11,7 +11,7 @@ import click
 from hackathon.cli.json_output import echo_json
 from hackathon.cli.options import completing, named, option_trust
 from hackathon.cli.show import encodes, printable
-from hackathon.jobs.options import Options
+from hackathon.jobs.request import Options
 from hackathon.text.messages import N_, _, ngettext
 
 if TYPE_CHECKING:

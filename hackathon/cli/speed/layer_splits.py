@@ -11,7 +11,7 @@ from hackathon.cli.speed.measuring import measured
 from hackathon.text.messages import N_, _
 
 if TYPE_CHECKING:
-    from hackathon.config.fields import Scalar
+    from hackathon.config.records import Scalar
     from hackathon.tuning.measurement import SingleProcess
     from hackathon.tuning.microbatch.convolutions import LayerPlan
     from hackathon.tuning.verdict import OptionRow

@@ -15,7 +15,7 @@ from hackathon.cli.options import (
     several_processes,
 )
 from hackathon.cli.run.segments import refuse_for_study
-from hackathon.jobs.options import Options
+from hackathon.jobs.request import Options
 from hackathon.text.errors import RequestError
 from hackathon.text.messages import N_, _, ngettext
 

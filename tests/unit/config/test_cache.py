@@ -24,7 +24,7 @@ from hackathon.config.rule import RuleFile
 from hackathon.config.schema import json_schema
 from hackathon.config.survey import Survey
 from hackathon.config.yaml import read_yaml
-from hackathon.schedulers import profiles
+from hackathon.schedulers import registry
 from hackathon.schedulers.dialect import Dialect
 from hackathon.text.paths import shipped
 
@@ -60,12 +60,12 @@ def test_a_second_reading_gives_the_same_record(folder: Path, kept: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    "call", ["profiles.load_cluster('reedbush-h')", "load.load_project(Path('.'))", "profiles.list_clusters()"]
+    "call", ["registry.load_cluster('reedbush-h')", "load.load_project(Path('.'))", "registry.list_clusters()"]
 )
 def test_a_hit_does_not_import_yaml(folder: Path, call: str) -> None:
     code = (
         "import sys; from pathlib import Path; from hackathon.config import load;"
-        f"from hackathon.schedulers import profiles; {call};"
+        f"from hackathon.schedulers import registry; {call};"
         "print(sorted({'yaml', 'asyncio'} & set(sys.modules)))"
     )
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
@@ -184,7 +184,7 @@ def test_defaults_of_a_dialect_are_those_of_today(tmp_path: Path, monkeypatch: p
 
 
 def test_every_shipped_record_survives_json() -> None:
-    clusters, _ = profiles.list_clusters()
+    clusters, _ = registry.list_clusters()
     recipes, _ = load.list_recipes()
     for record in (*clusters, *recipes, Defaults(), Event(title={"ja": "催し"})):
         assert rebuild(type(record), json.loads(json.dumps(asdict(record)))) == record

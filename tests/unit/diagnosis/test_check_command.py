@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from hackathon.cli.main import run as hackathon
 from hackathon.config import load
-from hackathon.diagnosis.check_command import check_command, misplaced, quoted_in_commands
-from hackathon.schedulers.advice import every_form
+from hackathon.diagnosis.check_command import check_command, every_form, misplaced, quoted_in_commands
 from hackathon.text.paths import shipped
 from support.patience import STRETCH
 from support.runs import new_run
