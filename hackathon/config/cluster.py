@@ -1,11 +1,12 @@
 """The profile of a machine: `templates/clusters/*.yaml`."""
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, Literal
 
 from hackathon.config.records import Amount, Count, Natural, Positive, Size, Text, Walltime
+from hackathon.text.light_dataclass import dataclass
 from hackathon.text.messages import _, localized
 from hackathon.text.units import format_walltime
 

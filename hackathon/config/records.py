@@ -3,10 +3,11 @@
 import functools
 import sys
 from collections.abc import Callable
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
+from hackathon.text.light_dataclass import dataclass
 from hackathon.text.units import parse_size, parse_walltime
 
 KeyPath = tuple[str | int, ...]

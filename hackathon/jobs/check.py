@@ -3,7 +3,7 @@
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,7 @@ from hackathon.jobs.resolve import missing_launchers
 from hackathon.schedulers import registry
 from hackathon.schedulers.dialect import TOKEN
 from hackathon.text.errors import RequestError
+from hackathon.text.light_dataclass import dataclass
 from hackathon.text.messages import Message, _, ngettext
 from hackathon.text.units import format_size, format_walltime
 

@@ -1,11 +1,12 @@
 """Checked and rendered jobs before submission: what `render` and `check` need, and no more."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from hackathon.jobs.request import Request
+from hackathon.text.light_dataclass import dataclass
 
 if TYPE_CHECKING:
     from hackathon.jobs.cost import Cost

@@ -1,12 +1,13 @@
 """The request: fully resolved numbers and names of one job, each with its origin."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from pathlib import Path
 from typing import Any
 
 from hackathon.config.records import Scalar
 from hackathon.text.errors import RequestError
+from hackathon.text.light_dataclass import dataclass
 from hackathon.text.units import parse_walltime
 
 

@@ -4,7 +4,7 @@ Precedence, highest first: command line → environment (`HACKATHON_*`) → proj
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,7 @@ from hackathon.jobs.request import Options, Request
 from hackathon.jobs.script import in_double_quotes
 from hackathon.schedulers.registry import known_dialect
 from hackathon.text.errors import RequestError
+from hackathon.text.light_dataclass import dataclass
 
 if TYPE_CHECKING:
     from hackathon.config.event import Event, Team

@@ -3,7 +3,8 @@
 import re
 import shlex
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from hackathon.text.light_dataclass import dataclass
 
 LIBRARY = "hackathon.sh"
 """The file beside `job.sh` with the functions that it calls."""

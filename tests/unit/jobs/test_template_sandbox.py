@@ -191,7 +191,7 @@ def test_any_text_is_a_script_or_an_error(tmp_path_factory: pytest.TempPathFacto
 
 
 def test_the_second_wall_holds_without_the_first(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    from hackathon.jobs import render as module
+    from hackathon.jobs.templates import lint as module
 
     monkeypatch.setattr(module, "lint", lambda *_: None)
     for body in (
