@@ -71,8 +71,8 @@ def add(
     from typing import get_args
 
     from hackathon.cli.show import printable
-    from hackathon.config.load import load_rules
     from hackathon.config.rule import Part
+    from hackathon.config.rule_files import load_rules
     from hackathon.config.trust import folders_that_count
     from hackathon.diagnosis.teach import make_rule, place_of, try_rule, write_rule
 

@@ -45,7 +45,7 @@ def is_believed(finding: Mapping[str, Any]) -> bool:
 
 @functools.cache
 def _rules() -> "dict[str, Rule]":
-    from hackathon.config.load import load_rules
+    from hackathon.config.rule_files import load_rules
 
     return {rule.id: rule for rule in load_rules()[0]}
 

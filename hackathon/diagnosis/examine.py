@@ -110,7 +110,7 @@ def diagnose_files(
 def _rules(rules: Sequence[Rule] | None, folders: Sequence[Path]) -> Sequence[Rule]:
     if rules is not None:
         return rules
-    from hackathon.config.load import load_rules
+    from hackathon.config.rule_files import load_rules
 
     return load_rules(folders)[0]
 

@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from hackathon.config.load import load_rule_file
 from hackathon.config.problems import ConfigError, Problem, shown
 from hackathon.config.records import KeyPath
 from hackathon.config.rule import Example, Rule
+from hackathon.config.rule_files import load_rule_file
 from hackathon.config.yaml import read_yaml
 from hackathon.diagnosis.check_command import every_form, misplaced
 from hackathon.diagnosis.checks import names

@@ -223,7 +223,7 @@ def _surroundings(
     ]
     variables: dict[str, tuple[str, str]] = {}
     for origin, values in (
-        (DATA, data_variables(data, sources.runs.parent / FOLDER)),
+        (DATA, data_variables(data, sources.runs.parent / FOLDER) if data else {}),
         (of_cluster, cluster.variables),
         (of_recipe, recipe.variables if recipe else {}),
         (PROJECT, project.variables if project else {}),

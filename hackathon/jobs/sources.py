@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hackathon.access.ownership import Trusted, foreign
-from hackathon.config import load, plug_ins
+from hackathon.config import load
 from hackathon.config.cluster import Cluster
 from hackathon.config.project import Defaults, Project
 from hackathon.jobs.environments import FOLDER_VARIABLE, PythonEnvironment, environments_folder, find_environment
@@ -186,5 +186,7 @@ def packages_of(
 
 
 def _package(kind: str, name: str) -> str | None:
+    from hackathon.config import plug_ins
+
     plug_in = plug_ins.find(kind, name)
     return None if plug_in is None else plug_in.package

@@ -98,8 +98,8 @@ def _kept_lines(old: Request, sources: Sources) -> Iterator[tuple[str, str]]:
 
 
 def _variables_here(old: Request, sources: Sources) -> dict[str, tuple[str, str]]:
-    variables = {name: (value, DATA) for name, value in data_variables(old.data, sources.runs.parent / FOLDER).items()}
-    return variables | {
+    of_data = data_variables(old.data, sources.runs.parent / FOLDER) if old.data else {}
+    return {name: (value, DATA) for name, value in of_data.items()} | {
         name: (value, f"cluster {sources.cluster.name}") for name, value in sources.cluster.variables.items()
     }
 

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hackathon.config import load as files
-from hackathon.config import plug_ins
 from hackathon.config.cluster import Cluster
 from hackathon.schedulers.dialect import Dialect, JobAllocation
 from hackathon.text.errors import RequestError
 from hackathon.text.paths import shipped
 
 if TYPE_CHECKING:
+    from hackathon.config.plug_ins import PlugIn
     from hackathon.config.problems import Problem
     from hackathon.schedulers.base import Scheduler
     from hackathon.schedulers.scripts import ScriptLanguage
@@ -67,6 +67,8 @@ def load(name: str, dialect: Mapping[str, Any] | None = None) -> "Scheduler":
     if name in BUILT_IN:
         sites = [target for (owner, key, value), target in SITES.items() if owner == name and values.get(key) == value]
         return _with_dialect(_class(sites[0] if sites else BUILT_IN[name][0])(), values)
+    from hackathon.config import plug_ins
+
     plug_in = _plug_in(name)
     kind = plug_ins.load(plug_in)
     try:
@@ -167,6 +169,8 @@ def dialect_types() -> dict[str, type[Dialect]]:
 
 def names() -> list[str]:
     """Return the names of all schedulers with plug-ins, including those that do not load (see `problems`)."""
+    from hackathon.config import plug_ins
+
     return sorted({*BUILT_IN, *(plug_in.name for plug_in in plug_ins.of_kind("schedulers"))})
 
 
@@ -225,7 +229,9 @@ def _class(target: str) -> Any:
     return getattr(importlib.import_module(module), attribute)
 
 
-def _plug_in(name: str) -> plug_ins.PlugIn:
+def _plug_in(name: str) -> "PlugIn":
+    from hackathon.config import plug_ins
+
     plug_in = plug_ins.find("schedulers", name)
     if plug_in is not None:
         return plug_in

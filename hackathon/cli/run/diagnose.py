@@ -255,7 +255,7 @@ def tell_slow(diagnoses: "Sequence[Diagnosis]") -> None:
     slow = {name for diagnosis in diagnoses for name in diagnosis.slow}
     if not slow:
         return
-    from hackathon.config.load import find_rules
+    from hackathon.config.rule_files import find_rules
 
     for rule, path in find_rules(rule_folders())[0]:
         if rule.id in slow:
@@ -371,7 +371,7 @@ def _print_json(diagnoses: "Sequence[Diagnosis]", similar: list[dict[str, Any]])
 def _usable_rules() -> "Sequence[Rule]":
     """Return the rules, and report unreadable rule files; the diagnosis continues without them."""
     from hackathon.cli.show import printable
-    from hackathon.config.load import load_rules
+    from hackathon.config.rule_files import load_rules
 
     rules, problems = load_rules(rule_folders())
     for problem in problems:

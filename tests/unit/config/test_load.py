@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hackathon import __version__
-from hackathon.config import load
+from hackathon.config import load, rule_files
 from hackathon.config.problems import ConfigError
 from hackathon.config.project import UserSettings
 from hackathon.config.recipe import Parameter
@@ -588,7 +588,7 @@ def test_a_key_of_a_newer_version_is_told_with_this_version(tmp_path: Path, lang
         with pytest.raises(ConfigError) as refused:
             read()
         told += [problem for problem in refused.value.problems if problem.id == "config.unknown_key"]
-    told += [problem for problem in load.load_rules([tmp_path])[1] if problem.id == "config.unknown_key"]
+    told += [problem for problem in rule_files.load_rules([tmp_path])[1] if problem.id == "config.unknown_key"]
     assert len(told) == 4
     set_language(lang)
     assert all(words in each.text and __version__ in each.text and "zzz" in each.key for each in told)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from hackathon.cli.main import run
-from hackathon.config import load, plug_ins
+from hackathon.config import load, plug_ins, rule_files
 from hackathon.diagnosis import scan
 from hackathon.jobs.places import around
 from hackathon.schedulers import registry
@@ -191,7 +191,7 @@ def test_broken_files_hide_no_others(broken: Path, capsys: pytest.CaptureFixture
     assert {"name": "kumo", "title": "", "scheduler": "local", "from": "good 1.0"} in answer["clusters"]
     assert any("bad/nothing" in problem for problem in answer["problems"])
     assert run(["recipes"]) == 0 and "bad-package 1.0" in capsys.readouterr().err
-    rules, problems = load.load_rules()
+    rules, problems = rule_files.load_rules()
     assert len(rules) > 300 and {problem.id for problem in problems} >= {"plug_ins.broken"}
     for kind, name in (("clusters", "gone"), ("recipes", "colon")):
         with pytest.raises(RequestError, match="bad-package"):

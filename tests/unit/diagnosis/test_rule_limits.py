@@ -7,7 +7,7 @@ import pytest
 
 from hackathon.cli.main import run as command
 from hackathon.config.event import Event, Team
-from hackathon.config.load import load_rules
+from hackathon.config.rule_files import load_rules
 from hackathon.diagnosis import scan
 from hackathon.diagnosis.examine import diagnose_files
 from hackathon.index import gather as gathering

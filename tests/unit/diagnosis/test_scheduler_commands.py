@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from hackathon.config.load import load_rules
+from hackathon.config.rule_files import load_rules
 from hackathon.diagnosis.check_command import check_command, commands_of, every_form, misplaced, with_commands
 from hackathon.schedulers import registry
 from hackathon.schedulers.base import ADVICE_COMMANDS
