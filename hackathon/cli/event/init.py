@@ -282,12 +282,9 @@ def _say(folder: Path, outcome: "DirectoriesMade", script: Path | None, dry: boo
     elif script is not None:
         click.echo(_("Nothing to do for an administrator; {file} was not written.", file=script), err=True)
     click.echo(
-        _(
-            N_("Nothing was written (--dry-run).")
-            if dry
-            else N_("Next: fill in {folder}/hackathon.yaml, then `hackathon event check`."),
-            folder=folder,
-        ),
+        _("Nothing was written (--dry-run).")
+        if dry
+        else _("Next: fill in {folder}/hackathon.yaml, then `hackathon event check`.", folder=folder),
         err=True,
     )
 

@@ -397,7 +397,7 @@ def _tell_unread(files: Sequence[Path], names: Sequence[str]) -> None:
             except OSError as error:
                 warnings.append(_("{path} cannot be read: {what}", path=log.name, what=error.strerror))
             else:
-                warnings.append(_(N_("standard input was empty") if name == "-" else N_("{path} is empty"), path=name))
+                warnings.append(_("standard input was empty") if name == "-" else _("{path} is empty", path=name))
         for text in warnings:
             click.echo(f"{_('warning')}: {printable(text)}", err=True)
 

@@ -329,7 +329,7 @@ def _echo_brought(new: "Request", files: int) -> None:
 def _echo_changes(cluster: str, changes: "Sequence[RequestChange]") -> None:
     from hackathon.cli.show import printable
 
-    click.echo(_(N_("changes for cluster {cluster}:") if changes else N_("nothing changes"), cluster=cluster), err=True)
+    click.echo(_("changes for cluster {cluster}:", cluster=cluster) if changes else _("nothing changes"), err=True)
     for change in changes:
         click.echo(printable(f"  {change.name}: {change.old} → {change.new}  ({change.why})"), err=True)
 
