@@ -100,11 +100,10 @@ def diagnose_files(
     names: Sequence[str] | None = None,
     *,
     rules: Sequence[Rule] | None = None,
-    folders: Sequence[Path] = (),
 ) -> Diagnosis:
     """Return the diagnosis of files that belong to one job; `names`: their names in the evidence."""
     names = [str(path) for path in paths] if names is None else names
-    return _Examined(of_paths(paths, names), _rules(rules, folders), None).diagnosis()
+    return _Examined(of_paths(paths, names), _rules(rules, ()), None).diagnosis()
 
 
 def _rules(rules: Sequence[Rule] | None, folders: Sequence[Path]) -> Sequence[Rule]:

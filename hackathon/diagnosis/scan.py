@@ -108,10 +108,10 @@ class Scanner:
             hits += log.hits()
         return sorted(hits, key=lambda hit: hit.order)
 
-    def scan_text(self, text: str, name: str = "") -> list[Hit]:
+    def scan_text(self, text: str) -> list[Hit]:
         """Return the matches in a text."""
         self.limits.renew()
-        log = _Log(self._rules, self._unless, self.limits, LogFile(Path(name), name), 0, None)
+        log = _Log(self._rules, self._unless, self.limits, LogFile(Path(), ""), 0, None)
         self._read(io.BytesIO(text.encode("utf-8", "surrogateescape")), log, self._prepared(len(text)), SIZE)
         return sorted(log.hits(), key=lambda hit: hit.order)
 

@@ -32,10 +32,10 @@ _LARGEST = 1 << 16
 """Most bytes of a template; the largest shipped one has 11,000."""
 
 
-def render_job(request: Request, cluster: Cluster, template_folders: "Folders" = ()) -> str:
-    """Return `job.sh` as `render` does, without the files beside it. Raises as `render` does."""
+def render_job(request: Request, cluster: Cluster) -> str:
+    """Return `job.sh` by the shipped templates, as `render` does. Raises as `render` does."""
     dialect = registry.load_dialect(request.scheduler, cluster.dialect)
-    return _fill(_environment(template_folders, dialect, cluster), "job.sh.j2", _values(request, dialect))
+    return _fill(_environment((), dialect, cluster), "job.sh.j2", _values(request, dialect))
 
 
 def render(

@@ -31,8 +31,8 @@ sys.exit(status)
 
 def _entered(*words: str) -> list[str]:
     """Return the files that a command enters, after one that has filled the caches of checked files and templates."""
-    for _ in range(2):
-        done = subprocess.run([sys.executable, "-c", COUNT, *words], capture_output=True, text=True, check=True)
+    subprocess.run([sys.executable, "-m", "hackathon", *words], capture_output=True, check=True)
+    done = subprocess.run([sys.executable, "-c", COUNT, *words], capture_output=True, text=True, check=True)
     return done.stderr.splitlines()
 
 
@@ -41,7 +41,6 @@ def _entered(*words: str) -> list[str]:
     [
         ("--cluster", "slurm"),
         ("--cluster", "reedbush-h", "--queue", "h-debug", "--nodes", "2", "--group", "pz0425"),
-        ("--cluster", "miyabi-g", "--queue", "debug-g", "--nodes", "2", "--group", "gz00"),
     ],
 )
 def test_a_script_is_rendered_by_few_files(
