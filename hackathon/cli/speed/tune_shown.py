@@ -113,7 +113,7 @@ def show_table(study: str, plan: "TuningPlan", trials: "Sequence[Trial]") -> Non
     click.echo(summary(plan, trials))
 
 
-def show_study(study: "Study", form: str) -> None:
+def show_study(study: "Study", form: str, *, ask: bool = True) -> None:
     """Print the present state of a tuning study, for `hackathon results`.
 
     Raises RequestError; exit code 1 without a result.
@@ -124,7 +124,7 @@ def show_study(study: "Study", form: str) -> None:
     from hackathon.tuning.trials.outcome import best
 
     plan = plan_of(study)
-    trials = read_trials(study, plan, status(runs_of(study)))
+    trials = read_trials(study, plan, status(runs_of(study), ask=ask))
     (show_json if form == "json" else show_table)(study.id, plan, trials)
     if best(trials, plan) is None and not any(trial.place for trial in trials):
         raise click.exceptions.Exit(1)
