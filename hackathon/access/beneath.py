@@ -18,12 +18,13 @@ from typing import Self
 from hackathon.access.permissions import others_write
 from hackathon.text.messages import N_, _
 
-_ACCESS_TEXTS = {
+REFUSALS = {
     "link": N_("it is a link that leads out of the folder"),
     "kind": N_("it is not a regular file"),
     "owner": N_("it does not belong to the owner of the folder"),
     "outside": N_("the path leads out of the folder"),
 }
+"""Reason for which a file is not opened → its text."""
 
 LINKS = 8
 """Links in one name that are resolved if they stay beneath the directory."""
@@ -47,7 +48,7 @@ class RefusedFileError(OSError):
     """
 
     def __init__(self, reason: str, path: str) -> None:
-        super().__init__(_NUMBERS[reason], _(_ACCESS_TEXTS[reason]), path)
+        super().__init__(_NUMBERS[reason], _(REFUSALS[reason]), path)
         self.reason = reason
 
     def __reduce__(self) -> "tuple[type[RefusedFileError], tuple[str, str]]":

@@ -8,12 +8,12 @@ considered: NFSv4 access lists (the mode's bits are an upper bound of most), and
 import os
 import stat
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 from hackathon.access.permissions import WRITE, Others, is_private_group, others, others_replace, others_write
+from hackathon.text.light_dataclass import dataclass
 
 ROOT = 0
 _FILE = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC

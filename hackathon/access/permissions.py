@@ -10,11 +10,12 @@ import os
 import pwd
 import stat
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import NamedTuple
 
 from hackathon.access import acl as lists
+from hackathon.text.light_dataclass import dataclass
 from hackathon.text.paths import OTHERS_WRITE
 
 READ, WRITE, ENTER = 4, 2, 1

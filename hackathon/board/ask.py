@@ -16,8 +16,8 @@ def run_in_trouble(runs_folder: Path) -> "RunDirectory | None":
     A small job of `hackathon ready` only counts if it failed or is the only run. The scheduler is not asked: a person
     who asks for help has seen the failure, or has a run that hangs.
     """
+    from hackathon.runs.chain import newest
     from hackathon.runs.directory import find_runs
-    from hackathon.runs.probe import newest
     from hackathon.runs.states import ENDED, SUCCEEDED
     from hackathon.runs.status import status
 

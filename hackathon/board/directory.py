@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 from hackathon.access.permissions import others_replace, others_write, user_name
 from hackathon.access.publish import publish
-from hackathon.board.entry import SCHEMA_VERSION, letters
 from hackathon.text.errors import HackathonError, RequestError
 from hackathon.text.files import read_json
 from hackathon.text.messages import Message
@@ -116,6 +115,8 @@ def open_place(path: Path) -> BoardDirectory:
             hint="the organisers create it once with `hackathon board init {folder!q}`",
             folder=path,
         )
+    from hackathon.board.entry import SCHEMA_VERSION
+
     version = record.get("schema_version")
     if isinstance(version, int) and version > SCHEMA_VERSION:
         raise RequestError(
@@ -232,6 +233,8 @@ def make_place(path: Path, mode: str, users: Iterable[str] = ()) -> tuple[BoardD
         if status.st_uid == os.geteuid() and stat.S_IMODE(status.st_mode) & 0o1777 != new_mode:
             give(folder, new_mode)
         if existing is None:
+            from hackathon.board.entry import SCHEMA_VERSION, letters
+
             value: dict[str, Any] = {"schema_version": SCHEMA_VERSION, "id": letters(16), "mode": mode}
             descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
             try:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hackathon.cli.options import named
+from hackathon.cli.options import named, runs_folder
 from hackathon.text.messages import Message, _, ngettext
 
 if TYPE_CHECKING:
@@ -71,8 +71,8 @@ def add(
     from typing import get_args
 
     from hackathon.cli.show import printable
-    from hackathon.config.load import load_rules
     from hackathon.config.rule import Part
+    from hackathon.config.rule_files import load_rules
     from hackathon.config.trust import folders_that_count
     from hackathon.diagnosis.teach import make_rule, place_of, try_rule, write_rule
 
@@ -119,7 +119,7 @@ def _origin(origin: str) -> tuple[Path, int, list[str]]:
 
     Raises RequestError for another format, or if there is no such file.
     """
-    from hackathon.cli.run.logs import one_run
+    from hackathon.runs.chain import latest_run
     from hackathon.runs.events import rank_events
     from hackathon.text.errors import RequestError
 
@@ -140,7 +140,7 @@ def _origin(origin: str) -> tuple[Path, int, list[str]]:
         ) from error
     if not exists:
         try:
-            path = one_run(None).path / name
+            path = latest_run(runs_folder()).path / name
         except RequestError:
             path = Path(name)
         if not path.is_file():

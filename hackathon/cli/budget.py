@@ -15,12 +15,6 @@ if TYPE_CHECKING:
     from hackathon.runs.directory import RunDirectory
     from hackathon.usage.budget import BudgetLine, Standing
 
-_KIND_TEXTS = {
-    "node_hours": N_("node-hours"),
-    "gpu_hours": N_("GPU-hours"),
-    "tokens": N_("tokens"),
-}
-
 
 def admit(plan: "Plan") -> None:
     """Print the highest cost of a plan, and warn if the team's budget does not cover it.
@@ -56,7 +50,7 @@ def admit_again(run: "RunDirectory", project: Path) -> None:
     from hackathon.config.trust import trusted_event
     from hackathon.jobs.plan import Plan, PlannedJob
     from hackathon.jobs.resolve import Sources
-    from hackathon.schedulers.profiles import load_cluster
+    from hackathon.schedulers.registry import load_cluster
     from hackathon.text.errors import HackathonError
 
     request = run.request()
@@ -129,11 +123,12 @@ def judge(standing: "Standing", refuse: bool) -> None:
 def budget_text(standing: "Standing", lines: "Sequence[BudgetLine] | None" = None) -> str:
     """Return the used amount, the budget and the requests' cost, in one line."""
     from hackathon.cli.show import printable
+    from hackathon.usage.tables import BUDGET_KINDS
 
     parts = "; ".join(
         _(
             "{kind}: {used} of {budget} used{waiting}, this request needs at most {request}, {left} left",
-            kind=_(_KIND_TEXTS[line.kind]),
+            kind=_(BUDGET_KINDS[line.kind]),
             used=_number(line.used),
             budget=_number(line.budget),
             waiting=_(", up to {waiting} by queued or running jobs", waiting=_number(line.waiting))

@@ -6,7 +6,7 @@ import click
 
 from hackathon.cli.json_output import echo_json
 from hackathon.cli.options import completing, job_options, named, option_trust, shown_only
-from hackathon.jobs.options import Options
+from hackathon.jobs.request import Options
 from hackathon.text.messages import N_, _, ngettext
 
 if TYPE_CHECKING:

@@ -5,7 +5,6 @@ contains. Imported only if the language is not English.
 """
 
 import importlib
-from gettext import ngettext as plain_ngettext
 
 from hackathon.text.messages import NP_, pgettext
 
@@ -66,4 +65,4 @@ def _translated(text: str) -> str:
 
 
 def _counted(singular: str, many: str, count: int) -> str:
-    return _translated(plain_ngettext(singular, many, count))
+    return _translated(singular if count == 1 else many)

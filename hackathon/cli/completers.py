@@ -46,13 +46,13 @@ def _recipes(runs: Path) -> Iterable[str]:
 
 def _clusters(runs: Path) -> Iterable[str]:
     from hackathon.config.trust import folders_that_count
-    from hackathon.schedulers.profiles import list_clusters
+    from hackathon.schedulers.registry import list_clusters
 
     return [cluster.name for cluster in list_clusters(folders_that_count(Path.cwd()))[0]]
 
 
 def _queues(runs: Path) -> Iterable[str]:
-    from hackathon.jobs.options import Options
+    from hackathon.jobs.request import Options
     from hackathon.jobs.sources import find_sources
 
     return find_sources(None, Options(), foreign="leave").cluster.queues

@@ -47,17 +47,17 @@ def command(script: Path, target: str, origin: str | None, output: Path | None, 
     from hackathon.programs.scripts.fixes import put
     from hackathon.programs.scripts.lint import lint
     from hackathon.programs.scripts.source import read_script
-    from hackathon.schedulers import profiles
+    from hackathon.schedulers import registry
     from hackathon.schedulers.registry import SCRIPTS
     from hackathon.text.printable import printable
 
     folders = [runs_folder().parent]
     # a scheduler's name is accepted if no profile has it, so that scripts can precede the profile
-    clusters = profiles.list_clusters(folders)[0]
+    clusters = registry.list_clusters(folders)[0]
     is_cluster = target not in SCRIPTS or any(profile.name == target for profile in clusters)
-    cluster = profiles.load_cluster(target, folders) if is_cluster else None
+    cluster = registry.load_cluster(target, folders) if is_cluster else None
     language = target_language(target, cluster)
-    origins = [profiles.load_cluster(origin, folders)] if origin is not None else clusters
+    origins = [registry.load_cluster(origin, folders)] if origin is not None else clusters
     converted = convert(read_script(script), cluster, language, origins)
     report = lint(converted.script, language.name if cluster is None else None, cluster)
     text = converted.script.text()

@@ -59,7 +59,7 @@ def command(
     from hackathon.config import load
     from hackathon.config.trust import folders_that_count, writable_folder
     from hackathon.runs.source.selection import RECORDS_IN
-    from hackathon.schedulers import profiles
+    from hackathon.schedulers import registry
     from hackathon.text.files import write_whole
     from hackathon.text.paths import runtime_file
 
@@ -163,7 +163,7 @@ def command(
                 "#   samples_per_s: {pattern: 'throughput: ([0-9.]+)', unit: samples/s, reduce: median, skip_first: 2}",
             ]
     if cluster:
-        profiles.load_cluster(cluster, folders)
+        registry.load_cluster(cluster, folders)
         lines.append(f"cluster: {_scalar(cluster)}")
     lines += [f"# {_('time limit; shorter jobs start earlier')}", "walltime: 00:10:00", ""]
     text = "\n".join(lines)

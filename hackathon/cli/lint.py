@@ -108,11 +108,11 @@ def _profile(name: str | None) -> "Cluster | None":
     """Return a cluster's profile, None without a name. Raises RequestError as profiles do."""
     from hackathon.cli.options import runs_folder
     from hackathon.programs.scripts.conversion import target_language
-    from hackathon.schedulers import profiles
+    from hackathon.schedulers import registry
 
     if name is None:
         return None
-    profile = profiles.load_cluster(name, [runs_folder().parent])
+    profile = registry.load_cluster(name, [runs_folder().parent])
     target_language(name, profile)
     return profile
 

@@ -216,10 +216,10 @@ def _language_of(arguments: Sequence[str]) -> str | None:
 
 def _language_of_user() -> str | None:
     """Return `lang` of the user's config.yaml, unless HACKATHON_LANG is set; a broken file is reported later."""
-    from hackathon.text.paths import user_config
+    from hackathon.text.paths import user_config_name
 
     try:
-        if os.environ.get("HACKATHON_LANG") or not (user_config() / "config.yaml").is_file():
+        if os.environ.get("HACKATHON_LANG") or not os.path.isfile(f"{user_config_name()}/config.yaml"):  # noqa: PTH113
             return None
         from hackathon.config.load import load_user
 
@@ -298,7 +298,7 @@ def _asked(error: RequestError) -> bool:
 
 def run(arguments: Sequence[str]) -> int:
     """Run a command line and return its exit code; expected errors are printed without a traceback."""
-    set_language(_language_of(arguments) or _language_of_user())
+    set_language(_language_of(arguments) or _language_of_user() or language())
     if language() != "en":
         from hackathon.cli.click_texts import install
 

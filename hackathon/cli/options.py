@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from hackathon.config.fields import LEAST_MEMORY
-from hackathon.jobs.options import Options
-from hackathon.text.messages import LANGUAGES, N_, _, pgettext
+from hackathon.config.records import LEAST_MEMORY
+from hackathon.text.messages import LANGUAGES, _, pgettext
 from hackathon.text.units import parse_size, parse_walltime, with_unit
 
 if TYPE_CHECKING:
@@ -138,6 +137,8 @@ def job_options(function: Function) -> Function:
     """Add the shared options of a request; the function receives them as one `Options` named `options`."""
     import functools
 
+    from hackathon.jobs.request import Options
+
     @functools.wraps(function)
     def collect(
         *arguments: Any,
@@ -180,11 +181,9 @@ def job_options(function: Function) -> Function:
                 "--processes",
                 type=Processes() if several else positive,
                 metavar=None if several else "N",
-                help=_(
-                    N_("Process counts to measure, for example 1,2,4.")
-                    if several
-                    else N_("Total number of processes, normally one per GPU.")
-                ),
+                help=_("Process counts to measure, for example 1,2,4.")
+                if several
+                else _("Total number of processes, normally one per GPU."),
             ),
             click.option("--processes-per-node", metavar="N", type=positive, help=_("Processes per node.")),
             click.option("--threads", metavar="N", type=positive, help=_("Threads per process.")),

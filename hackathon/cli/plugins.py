@@ -112,13 +112,13 @@ def _check_recipe(plug_in: "PlugIn") -> None:
 
 
 def _check_cluster(plug_in: "PlugIn") -> None:
-    from hackathon.schedulers import profiles
+    from hackathon.schedulers import registry
 
-    profiles.load_cluster_file(plug_ins.file_of(plug_in))
+    registry.load_cluster_file(plug_ins.file_of(plug_in))
 
 
 def _check_rules(plug_in: "PlugIn") -> None:
-    from hackathon.config.load import load_rules
+    from hackathon.config.rule_files import load_rules
     from hackathon.diagnosis.rules import check_files
 
     if problems := check_files([plug_ins.file_of(plug_in)], load_rules()[0]):

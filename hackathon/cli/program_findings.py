@@ -30,7 +30,7 @@ def read_sources(sources: "Sources", request: "Request | None" = None, copy: "Se
     from hackathon.jobs.installed import installed_packages
     from hackathon.programs.training.read import read_project
     from hackathon.programs.training.situation import TrainingSituation
-    from hackathon.schedulers import profiles
+    from hackathon.schedulers import registry
 
     cluster = sources.cluster
     explicit = request is not None and not request.origins.get("processes", "").startswith("cluster ")
@@ -41,7 +41,7 @@ def read_sources(sources: "Sources", request: "Request | None" = None, copy: "Se
         per_node=request.processes_per_node if request is not None and decided else None,
         cluster=cluster.name,
         visible=tuple(cluster.visible_from_nodes),
-        offline=not cluster.internet_on_nodes and not profiles.dialect_of(cluster).this_machine,
+        offline=not cluster.internet_on_nodes and not registry.dialect_of(cluster).this_machine,
         launcher=request.launcher if request is not None else None,
         launcher_given=project.launcher is not None,
         gpus=request.gpus_per_node > 0 if request is not None else None,

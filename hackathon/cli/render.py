@@ -6,7 +6,7 @@ import click
 
 from hackathon.cli.json_output import echo_json
 from hackathon.cli.options import completing, job_options, named, option_trust, shown_only
-from hackathon.jobs.options import Options
+from hackathon.jobs.request import Options
 from hackathon.text.messages import _
 
 if TYPE_CHECKING:
@@ -67,7 +67,6 @@ def command(
     foreign: "Foreign",
     as_json: bool,
 ) -> None:
-    from hackathon.cli.budget import event_line
     from hackathon.jobs.plan import plan_jobs
     from hackathon.jobs.sources import find_sources
 
@@ -75,7 +74,10 @@ def command(
         {"--explain": explain, "--all": all_files, "--rank": rank, "--to": folder is not None, "--essence": essence}
     )
     sources = find_sources(target, options, foreign=shown_only(foreign))
-    event_line(sources)
+    if sources.event is not None or sources.left_out:
+        from hackathon.cli.budget import event_line
+
+        event_line(sources)
     # where all templates are shipped, the files that are not shown cannot be wrong
     own = sources.template_folders or sources.cluster.templates
     plain = not (own or explain or all_files or rank or files or folder or essence or as_json)
@@ -145,7 +147,7 @@ def _write(job: "PlannedJob", folder: str, *, as_json: bool) -> None:
 
     from hackathon.jobs.render import render, render_header
     from hackathon.runs.create import hand_on
-    from hackathon.schedulers.profiles import dialect_of
+    from hackathon.schedulers.registry import dialect_of
     from hackathon.text.errors import RequestError
 
     request, sources = job.request, job.sources
@@ -186,7 +188,7 @@ def _files(job: "PlannedJob") -> "Mapping[str, str]":
 
 def _point_to_files(job: "PlannedJob") -> None:
     """Print that the scheduler reads further files besides the script on standard output."""
-    from hackathon.schedulers.profiles import dialect_of
+    from hackathon.schedulers.registry import dialect_of
 
     if names := dialect_of(job.sources.cluster).file_names:
         click.echo(

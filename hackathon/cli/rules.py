@@ -46,8 +46,9 @@ def list_rules(part: str | None, as_json: bool) -> None:
     from typing import get_args
 
     from hackathon.cli.show import echo_table
-    from hackathon.config.load import find_rules, origin_of
+    from hackathon.config.load import origin_of
     from hackathon.config.rule import Part
+    from hackathon.config.rule_files import find_rules
     from hackathon.jobs.origins import origin_text
 
     parts: tuple[str, ...] = get_args(Part)
@@ -92,8 +93,9 @@ def list_rules(part: str | None, as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True, help=_("Print JSON."))
 def show(name: str, as_json: bool) -> None:
     from hackathon.cli.show import printable
-    from hackathon.config.load import find_rules, package_of
+    from hackathon.config.load import package_of
     from hackathon.config.problems import nearest, shown
+    from hackathon.config.rule_files import find_rules
     from hackathon.diagnosis.rules import where_of
 
     folders = _folders()
@@ -140,7 +142,8 @@ def show(name: str, as_json: bool) -> None:
 )
 @click.argument("files", nargs=-1, type=click.Path(path_type=Path), metavar="[FILE]...")
 def check(files: tuple[Path, ...]) -> None:
-    from hackathon.config.load import load_rule_file, load_rules, origin_of, rule_files
+    from hackathon.config.load import origin_of
+    from hackathon.config.rule_files import load_rule_file, load_rules, rule_files
     from hackathon.diagnosis.rules import check_files
     from hackathon.jobs.origins import origin_text
 

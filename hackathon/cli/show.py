@@ -15,7 +15,11 @@ if TYPE_CHECKING:
     from hackathon.jobs.cost import Cost
     from hackathon.jobs.request import Request
     from hackathon.jobs.settings import Settings
-    from hackathon.schedulers.machine import NodeGroup
+    from hackathon.runs.directory import RunDirectory
+    from hackathon.schedulers.reports import NodeGroup
+
+REFUSED = 5
+"""The most refused files of a run that are listed."""
 
 
 def encodes(text: str) -> bool:
@@ -109,3 +113,15 @@ def explained(request: "Request", unverified: Sequence[str]) -> list[list[str]]:
     rows += [["variables", f"{name}={value}", origin(f"variables.{name}")] for name, value in request.variables.items()]
     rows += [[path, _("unverified"), of_cluster] for path in unverified]
     return rows
+
+
+def tell_refused(run: "RunDirectory") -> None:
+    """Warn on stderr of files of a run that exist and are refused, because they may contain the searched lines."""
+    from hackathon.access.beneath import REFUSALS
+
+    refused = run.refused()
+    for refusal in refused[:REFUSED]:
+        text = _("{path} is not read: {what}", path=run.path / refusal.name, what=_(REFUSALS[refusal.reason]))
+        click.echo(f"{_('warning')}: {printable(text)}", err=True)
+    if len(refused) > REFUSED:
+        click.echo(_("{count} more files of this run are not read", count=len(refused) - REFUSED), err=True)

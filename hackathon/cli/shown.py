@@ -51,11 +51,11 @@ def confirm(planned: "Plan", yes: bool, question: str) -> None:
     """
     import sys
 
-    from hackathon.schedulers import profiles
+    from hackathon.schedulers import registry
     from hackathon.text.errors import RequestError
 
     show_plan(planned)
-    if yes or profiles.dialect_of(planned.sources.cluster).this_machine:
+    if yes or registry.dialect_of(planned.sources.cluster).this_machine:
         return
     if not sys.stdin.isatty():
         raise RequestError(
@@ -73,10 +73,10 @@ def confirm_several(planned: "Plan", yes: bool) -> None:
     """
     import sys
 
-    from hackathon.schedulers import profiles
+    from hackathon.schedulers import registry
 
     sources = planned.sources
-    if yes or not sources.user.confirm or not sys.stdin.isatty() or profiles.dialect_of(sources.cluster).this_machine:
+    if yes or not sources.user.confirm or not sys.stdin.isatty() or registry.dialect_of(sources.cluster).this_machine:
         return
     runs = len(planned.jobs) * planned.repeat
     question = ngettext("Submit {runs} run?", "Submit {runs} runs?", runs, runs=runs)

@@ -6,10 +6,10 @@ from typing import Any
 
 from hackathon.config.cluster import RESERVED_NAMES, Cluster
 from hackathon.config.command import command_words
-from hackathon.config.fields import KeyPath, Scalar
 from hackathon.config.problems import Problem, listing, shown
 from hackathon.config.project import Project
 from hackathon.config.recipe import Check, Data, InstallStep, Metric, Parameter, Recipe, Scaling
+from hackathon.config.records import KeyPath, Scalar
 from hackathon.config.report import Report
 from hackathon.config.yaml import Document
 from hackathon.text.errors import RequestError

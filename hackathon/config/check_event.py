@@ -5,8 +5,8 @@ import unicodedata
 from typing import TYPE_CHECKING
 
 from hackathon.config.event import Event, Item
-from hackathon.config.fields import KeyPath
 from hackathon.config.problems import shown
+from hackathon.config.records import KeyPath
 from hackathon.text.messages import Message
 
 if TYPE_CHECKING:

@@ -2,9 +2,9 @@
 
 import re
 
-from hackathon.config.fields import KeyPath
 from hackathon.config.literals import PatternError, analysed, compiled
 from hackathon.config.problems import shown
+from hackathon.config.records import KeyPath
 from hackathon.config.report import Report
 from hackathon.config.rule import Pattern, Rule, RuleFile
 from hackathon.text.messages import Message

@@ -4,8 +4,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from hackathon.config.fields import KeyPath, Text
 from hackathon.config.problems import shown
+from hackathon.config.records import KeyPath, Text
 from hackathon.config.report import Report
 from hackathon.config.survey import Question, Survey
 from hackathon.text.messages import NP_, Message

@@ -1,9 +1,12 @@
 """The profile of a machine: `templates/clusters/*.yaml`."""
 
-from dataclasses import dataclass, field
+import os
+from dataclasses import field
+from pathlib import Path
 from typing import Any, Literal
 
-from hackathon.config.fields import Amount, Count, Natural, Positive, Size, Text, Walltime
+from hackathon.config.records import Amount, Count, Natural, Positive, Size, Text, Walltime
+from hackathon.text.light_dataclass import dataclass
 from hackathon.text.messages import _, localized
 from hackathon.text.units import format_walltime
 
@@ -27,6 +30,19 @@ RESERVED_NAMES = frozenset({"list", "show", "check", "measure", "new"})
 """Sub-verbs of `hackathon clusters`: `hackathon clusters NAME` could not show a profile with such a name."""
 
 
+def cores_here() -> int:
+    """Return the cores that this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
+def gpus_here() -> int:
+    """Return the number of NVIDIA GPUs that the driver lists, without starting a program."""
+    try:
+        return sum(1 for _ in Path("/proc/driver/nvidia/gpus").iterdir())
+    except OSError:
+        return 0
+
+
 @dataclass(frozen=True)
 class Node:
     """One compute node."""
@@ -41,6 +57,16 @@ class Node:
     """The GPU's model, e.g. P100-SXM2-16GB."""
     network: str | None = None
     """The network between nodes, e.g. FDR x2."""
+
+    @property
+    def core_count(self) -> int:
+        """Its cores; with `auto` those of the machine on which the toolkit runs."""
+        return cores_here() if self.cores == "auto" else self.cores
+
+    @property
+    def gpu_count(self) -> int:
+        """Its GPUs; with `auto` those of the machine on which the toolkit runs."""
+        return gpus_here() if self.gpus == "auto" else self.gpus
 
 
 @dataclass(frozen=True)

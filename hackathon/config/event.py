@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from hackathon.config.fields import Amount, Natural, Text
 from hackathon.config.project import Defaults
+from hackathon.config.records import Amount, Natural, Text
 from hackathon.text.paths import expanded
 
 _PLACEHOLDER = re.compile(r"\{(group|user)\}")

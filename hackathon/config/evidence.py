@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hackathon.config.check import find_key
-from hackathon.config.fields import KeyPath
+from hackathon.config.records import KeyPath
 
 ABOUT_THE_FILE = frozenset({"name", "title", "unverified", "sources", "evidence"})
 """Keys that say nothing about the machine."""

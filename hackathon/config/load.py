@@ -2,36 +2,43 @@
 
 Every function raises ConfigError with all problems of the first wrong file, and RequestError for what does not exist.
 `folders` are the folders that have a say before the user's and the shipped ones, the nearest first: usually the
-project's and the event's. What installed packages bring (`plug_ins`) comes last: a shipped name wins over it. A hit in
-the cache of checked files does not import YAML.
+project's and the event's. What installed packages bring (`plug_ins`) comes last: a shipped name wins over it.
+
+Checked files are kept as JSON in the user's cache, so that reading one again does not import YAML. The key covers
+everything that the result depends on: the toolkit's version, this package's source, the kind of record, the expected
+name, and the file's bytes. If the cache is deleted, damaged, read-only or missing, the file is silently checked again.
 """
 
 import functools
+import hashlib
+import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from hackathon.config import plug_ins
-from hackathon.config.cache import cache_key, keep, recall
+from hackathon import __version__
 from hackathon.config.cluster import Cluster
 from hackathon.config.problems import MAXIMUM_BYTES, ConfigError, Problem, listing, nearest, read_bounded, shown
-from hackathon.config.project import Project, UserSettings
-from hackathon.config.recipe import Recipe
 from hackathon.config.records import rebuild
 from hackathon.text.errors import RequestError
+from hackathon.text.files import write_whole
 from hackathon.text.messages import Message
-from hackathon.text.paths import runtime_file, shipped, user_config
+from hackathon.text.paths import runtime_file, shipped, user_cache, user_config
 
 if TYPE_CHECKING:
     from hackathon.config.event import Event
-    from hackathon.config.rule import Rule
+    from hackathon.config.plug_ins import PlugIn
+    from hackathon.config.project import Project, UserSettings
+    from hackathon.config.recipe import Recipe
     from hackathon.config.survey import Survey
 
 PROJECT_FILE, EVENT_FILE, RECIPE_FILE, USER_FILE = "project.yaml", "hackathon.yaml", "recipe.yaml", "config.yaml"
 SHARED = "shared"
 """The folder beside recipes with files that several of them share."""
+KEPT = 300
+"""Most checked files in the user's cache; the oldest are deleted first."""
 TOOLKIT, USER, EVENT = "hackathon", "user", "event"
 """Origins of files (`origin_of`), besides a project and a package."""
 _Record = TypeVar("_Record")
@@ -39,18 +46,18 @@ Dialects = Callable[[str], type | None]
 """Scheduler's name → its dialect class, None for an unavailable scheduler.
 
 The dialects belong to the schedulers, a floor above this package, so callers pass them: see
-`hackathon.schedulers.profiles`.
+`hackathon.schedulers.registry`.
 """
 
 
 def load_cluster(name: str, folders: Sequence[Path], dialects: Dialects) -> Cluster:
     """Return the profile of a cluster: the first `templates/clusters/<name>.yaml` on the search path."""
-    return _read(Cluster, find_cluster(name, folders), name, dialects)
+    return read_record(Cluster, find_cluster(name, folders), name, dialects)
 
 
 def load_cluster_file(path: Path, dialects: Dialects) -> Cluster:
     """Return the profile of a cluster in a file that `find_cluster` gave."""
-    return _read(Cluster, path, path.stem, dialects)
+    return read_record(Cluster, path, path.stem, dialects)
 
 
 def find_cluster(name: str, folders: Sequence[Path]) -> Path:
@@ -68,10 +75,10 @@ def find_cluster(name: str, folders: Sequence[Path]) -> Path:
 
 def read_cluster(raw: bytes, path: Path, name: str, dialects: Dialects) -> Cluster:
     """Return the profile in some bytes; `path` is used in messages, `name` is the required name."""
-    return _read(Cluster, path, name, dialects, raw)
+    return read_record(Cluster, path, name, dialects, raw)
 
 
-def load_recipe(target: str | Path, folders: Sequence[Path] = ()) -> tuple[Recipe, Path]:
+def load_recipe(target: str | Path, folders: Sequence[Path] = ()) -> "tuple[Recipe, Path]":
     """Return a recipe and its folder. The target is a recipe's name, or a folder with a recipe.yaml."""
     text = str(target)
     folder: Path | None = None
@@ -95,7 +102,7 @@ def recipe_on_path(name: str, folders: Sequence[Path] = ()) -> Path | None:
     return file.parent if file else None
 
 
-def shared_files(recipe: Recipe, folder: Path) -> dict[str, Path]:
+def shared_files(recipe: "Recipe", folder: Path) -> dict[str, Path]:
     """Return path below a recipe's folder → real path of the files that are put beside the program if missing.
 
     These are the runtime and the files that the recipe shares with others.
@@ -106,9 +113,11 @@ def shared_files(recipe: Recipe, folder: Path) -> dict[str, Path]:
     return {str(beside / name): path for name, path in files.items()}
 
 
-def load_project(folder: Path, raw: bytes | None = None) -> Project:
+def load_project(folder: Path, raw: bytes | None = None) -> "Project":
     """Return the project in a folder; `raw`: the content of its file, if the caller has read it."""
-    return _read(Project, folder / PROJECT_FILE, raw=raw)
+    from hackathon.config.project import Project
+
+    return read_record(Project, folder / PROJECT_FILE, raw=raw)
 
 
 def load_event(folder: Path, raw: bytes | None = None) -> "Event":
@@ -116,23 +125,25 @@ def load_event(folder: Path, raw: bytes | None = None) -> "Event":
     # most projects belong to no event, so its records are imported on demand
     from hackathon.config.event import Event
 
-    return _read(Event, folder / EVENT_FILE, raw=raw)
+    return read_record(Event, folder / EVENT_FILE, raw=raw)
 
 
 def load_survey(path: Path) -> "Survey":
     """Return the questionnaire in a file."""
     from hackathon.config.survey import Survey
 
-    return _read(Survey, path)
+    return read_record(Survey, path)
 
 
-def load_user() -> UserSettings:
+def load_user() -> "UserSettings":
     """Return the user's settings; the defaults without a file or a home."""
+    from hackathon.config.project import UserSettings
+
     try:
         path = user_config() / USER_FILE
     except RuntimeError:
         return UserSettings()
-    return _read(UserSettings, path) if os.path.exists(path) else UserSettings()  # noqa: PTH110
+    return read_record(UserSettings, path) if os.path.exists(path) else UserSettings()  # noqa: PTH110
 
 
 def find_project(start: Path) -> Path | None:
@@ -171,13 +182,13 @@ def list_clusters(folders: Sequence[Path], dialects: Dialects) -> tuple[list[Clu
     files, problems = cluster_files(folders)
     for name, path in sorted(files.items()):
         try:
-            clusters.append(_read(Cluster, path, name, dialects))
+            clusters.append(read_record(Cluster, path, name, dialects))
         except ConfigError as error:
             problems += error.problems
     return clusters, problems
 
 
-def list_recipes(folders: Sequence[Path] = ()) -> tuple[list[Recipe], list[Problem]]:
+def list_recipes(folders: Sequence[Path] = ()) -> "tuple[list[Recipe], list[Problem]]":
     """Return the recipes by name, and the problems of unreadable recipes."""
     recipes: list[Recipe] = []
     files, problems = recipe_files(folders)
@@ -189,101 +200,11 @@ def list_recipes(folders: Sequence[Path] = ()) -> tuple[list[Recipe], list[Probl
     return recipes, problems
 
 
-def load_rules(folders: Sequence[Path] = ()) -> "tuple[list[Rule], list[Problem]]":
-    """Return the rules for failures, and the problems of unreadable files.
+def _recipe(folder: Path) -> "Recipe":
+    from hackathon.config.recipe import Recipe
 
-    A rule replaces those with its id further along the search path: project, event, user, shipped, packages.
-    """
-    rules, problems = find_rules(folders)
-    return [rule for rule, _ in rules], problems
-
-
-def find_rules(folders: Sequence[Path] = ()) -> "tuple[list[tuple[Rule, Path]], list[Problem]]":
-    """Return the rules with their files, and the problems of files; see load_rules."""
-    by_id: dict[str, tuple[Rule, Path]] = {}
-    packages, problems = _rules_of_packages()
-    for path in [*_rule_files(folders), *packages]:
-        try:
-            rules = load_rule_file(path)
-        except ConfigError as error:
-            problems += error.problems
-            continue
-        for index, rule in enumerate(rules):
-            _, other = by_id.setdefault(rule.id, (rule, path))
-            if path in packages and other != path:
-                if other in packages or other.is_relative_to(shipped("templates")):
-                    origin = packages.get(other, TOOLKIT)
-                    values = {"id": rule.id, "package": packages[path], "other": origin}
-                    problems.append(
-                        Problem(
-                            Message(
-                                "plug_ins.rule_hidden",
-                                "the rule {id} of the package {package} is not used: {other} has one of this name",
-                            ),
-                            path,
-                            None,
-                            ("rules", index, "id"),
-                            values,
-                        )
-                    )
-            elif other != path and other.parent == path.parent:
-                values = {"id": rule.id, "other": other.name}
-                problems.append(
-                    Problem(
-                        Message("rules.id_elsewhere", "{id} is also in {other}, which is used"),
-                        path,
-                        None,
-                        ("rules", index, "id"),
-                        values,
-                    )
-                )
-    return list(by_id.values()), problems
-
-
-def load_rule_file(path: Path) -> "list[Rule]":
-    """Return the rules of one file."""
-    return list(_rules_in(path, read_bounded(path)))
-
-
-@functools.lru_cache(maxsize=64)
-def _rules_in(path: Path, raw: bytes) -> "list[Rule]":
-    """Return the rules in some bytes. Cached, so that repeated diagnoses create the 300 records once."""
-    # only a diagnosis needs rules, so their records are imported on demand
-    from hackathon.config.rule import RuleFile
-
-    return _read(RuleFile, path, raw=raw).rules
-
-
-def rule_files(folders: Sequence[Path] = ()) -> list[Path]:
-    """Return the files of rules, the one with priority first; those of one folder by name."""
-    return [*_rule_files(folders), *_rules_of_packages()[0]]
-
-
-def _rules_of_packages() -> tuple[dict[Path, str], list[Problem]]:
-    """Return file of rules → package's name for installed packages, and the problems of the others."""
-    files: dict[Path, str] = {}
-    problems: list[Problem] = []
-    for plug_in in plug_ins.of_kind("rules"):
-        try:
-            files[plug_ins.file_of(plug_in)] = plug_in.package
-        except RequestError as error:
-            problems.append(_problem(plug_in, error))
-    return files, problems
-
-
-def _rule_files(folders: Sequence[Path]) -> list[Path]:
-    rule_folders = [*(folder / "templates" / "rules" for folder in folders), *_user_folder("rules")]
-    return [
-        folder / name
-        for folder in [*rule_folders, shipped("templates", "rules")]
-        for name in sorted(_names(folder))
-        if name.endswith(".yaml") and not name.startswith(".")
-    ]
-
-
-def _recipe(folder: Path) -> Recipe:
     path = folder / RECIPE_FILE
-    recipe = _read(Recipe, path, folder.resolve().name)
+    recipe = read_record(Recipe, path, folder.resolve().name)
     # the file's bytes do not show whether the program exists, so check it each time
     if not (folder / recipe.entry).is_file():
         raise ConfigError(
@@ -321,7 +242,7 @@ def _shared_paths(names: Iterable[str], folder: Path) -> dict[str, Path]:
 
 
 def _no_shared(path: Path, number: int, name: str, folder: Path) -> Problem:
-    names = sorted({entry for base in _shared_folders(folder) for entry in _names(base) if not entry.startswith("_")})
+    names = sorted({entry for base in _shared_folders(folder) for entry in names_in(base) if not entry.startswith("_")})
     near = nearest(name, names)
     values = {"name": shown(name), **({"near": near} if near else {"known": listing(names) or "–"})}
     return Problem(
@@ -335,7 +256,7 @@ def _no_shared(path: Path, number: int, name: str, folder: Path) -> Problem:
     )
 
 
-def _read(
+def read_record(
     record: type[_Record],
     path: Path,
     name: str | None = None,
@@ -381,18 +302,18 @@ def _as(record: type[_Record], value: Any) -> _Record:
 def _cluster_folders(folders: Sequence[Path]) -> Iterator[Path]:
     for folder in folders:
         yield folder / "templates" / "clusters"
-    yield from _user_folder("clusters")
+    yield from user_folder("clusters")
     yield shipped("templates", "clusters")
 
 
 def _recipe_folders(folders: Sequence[Path]) -> Iterator[Path]:
     for folder in folders:
         yield folder / "recipes"
-    yield from _user_folder("recipes")
+    yield from user_folder("recipes")
     yield shipped("recipes")
 
 
-def _user_folder(name: str) -> Iterator[Path]:
+def user_folder(name: str) -> Iterator[Path]:
     try:
         yield user_config() / name
     except RuntimeError:
@@ -417,7 +338,7 @@ def cluster_files(folders: Sequence[Path]) -> tuple[dict[str, Path], list[Proble
     """Return name → file of every cluster (the first on the search path), and the problems of packages."""
     files: dict[str, Path] = {}
     for folder in _cluster_folders(folders):
-        for name in _names(folder):
+        for name in names_in(folder):
             if name.endswith(".yaml") and not name.startswith("."):
                 files.setdefault(name.removesuffix(".yaml"), folder / name)
     return files, _add_packages("clusters", files)
@@ -427,7 +348,7 @@ def recipe_files(folders: Sequence[Path]) -> tuple[dict[str, Path], list[Problem
     """Return name → recipe.yaml of every recipe (the first on the search path), and the problems of packages."""
     files: dict[str, Path] = {}
     for folder in _recipe_folders(folders):
-        for name in _names(folder):
+        for name in names_in(folder):
             if not name.startswith(".") and (folder / name / RECIPE_FILE).is_file():
                 files.setdefault(name, folder / name / RECIPE_FILE)
     return files, _add_packages("recipes", files)
@@ -439,6 +360,8 @@ def _add_packages(kind: str, files: dict[str, Path]) -> list[Problem]:
     A project, an event and a user may have a file of the same name on purpose: then nothing is wrong.
     """
     problems: list[Problem] = []
+    from hackathon.config import plug_ins
+
     free = {plug_in.name for plug_in in plug_ins.of_kind(kind)} - files.keys()
     for plug_in in plug_ins.of_kind(kind):
         try:
@@ -454,16 +377,18 @@ def _add_packages(kind: str, files: dict[str, Path]) -> list[Problem]:
                     package=plug_in.package,
                 )
         except RequestError as error:
-            problems.append(_problem(plug_in, error))
+            problems.append(problem_of(plug_in, error))
     return problems
 
 
-def _problem(plug_in: plug_ins.PlugIn, error: RequestError) -> Problem:
+def problem_of(plug_in: "PlugIn", error: RequestError) -> Problem:
     """Return an error of a package among those of files: where a file has its name, the package has its own."""
     return Problem(error.id, Path(plug_in.package), values=dict(error.values))
 
 
 def _of_package(kind: str, name: str) -> Path | None:
+    from hackathon.config import plug_ins
+
     plug_in = plug_ins.find(kind, name)
     return plug_ins.file_of(plug_in) if plug_in is not None else None
 
@@ -478,7 +403,9 @@ def origin_of(path: Path, folders: Sequence[Path]) -> str:
             return PROJECT_FILE if (folder / PROJECT_FILE).is_file() else EVENT
     if path.is_relative_to(shipped("templates")) or path.is_relative_to(shipped("recipes")):
         return TOOLKIT
-    own = any(path.is_relative_to(folder.parent) for folder in _user_folder("clusters"))
+    from hackathon.config import plug_ins
+
+    own = any(path.is_relative_to(folder.parent) for folder in user_folder("clusters"))
     plug_in = None if own else plug_ins.owner(path)
     return USER if plug_in is None else plug_in.package
 
@@ -489,7 +416,7 @@ def package_of(path: Path, folders: Sequence[Path]) -> str | None:
     return None if origin in (TOOLKIT, USER, EVENT, PROJECT_FILE) else origin
 
 
-def _names(folder: Path) -> list[str]:
+def names_in(folder: Path) -> list[str]:
     try:
         return os.listdir(folder)  # noqa: PTH208
     except OSError:
@@ -509,3 +436,61 @@ def _upwards(start: Path, name: str) -> Path | None:
         if os.path.isfile(candidate / name):  # noqa: PTH113
             return candidate
     return None
+
+
+def cache_key(kind: str, name: str | None, raw: bytes) -> str:
+    """Return the cache key for the result of checking these bytes."""
+    head = json.dumps([__version__, _source_version(), kind, name])
+    return hashlib.sha256(head.encode() + b"\0" + raw).hexdigest()
+
+
+def recall(key: str) -> Any | None:
+    """Return the cached value of a key, or None when it is missing or damaged."""
+    try:
+        content = (_cache_folder() / f"{key}.json").read_bytes()
+        digest, _, payload = content.partition(b"\n")
+        if digest != hashlib.sha256(payload).hexdigest().encode():
+            return None
+        return json.loads(payload)
+    except (OSError, ValueError, RuntimeError, RecursionError):
+        return None
+
+
+def keep(key: str, value: Any) -> None:
+    """Cache a JSON value, readable only by its owner; write errors are ignored."""
+    payload = json.dumps(value, ensure_ascii=False).encode()
+    try:
+        folder = _cache_folder()
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        digest = hashlib.sha256(payload).hexdigest().encode()
+        write_whole(folder / f"{key}.json", digest + b"\n" + payload, mode=0o600)
+        _forget_oldest(folder)
+    except (OSError, ValueError, RuntimeError):
+        return
+
+
+def _cache_folder() -> Path:
+    return user_cache() / "config"
+
+
+def _forget_oldest(folder: Path) -> None:
+    with os.scandir(folder) as entries:
+        cached = [entry for entry in entries if entry.name.endswith(".json")]
+    if len(cached) > KEPT:
+        for entry in sorted(cached, key=lambda file: file.stat().st_mtime)[: len(cached) - KEPT * 3 // 4]:
+            Path(entry.path).unlink(missing_ok=True)
+
+
+@functools.cache
+def _source_version() -> str:
+    """Return a text that changes with the code that checks files: names, sizes and times of its modules."""
+    package = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120
+    units = os.path.join(os.path.dirname(package), "text")  # noqa: PTH118, PTH120
+    marks = []
+    for folder, file_name in ((package, None), (units, "units.py")):
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                if entry.name.endswith(".py") and file_name in (None, entry.name):
+                    status = entry.stat()
+                    marks.append(f"{entry.name}:{status.st_size}:{status.st_mtime_ns}")
+    return " ".join(sorted(marks))

@@ -13,12 +13,14 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hackathon.text.errors import RequestError
 from hackathon.text.messages import _
-from hackathon.text.paths import user_cache
+from hackathon.text.paths import user_cache_name
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 FILES = {"recipes": "{name}/recipe.yaml", "clusters": "{name}.yaml", "rules": "{name}.yaml", "templates": "."}
 """Kind of files → their path in the folder that an entry point names."""
@@ -107,7 +109,7 @@ def load(plug_in: PlugIn) -> Any:
     return value
 
 
-def file_of(plug_in: PlugIn) -> Path:
+def file_of(plug_in: PlugIn) -> "Path":
     """Return the file of a recipe, cluster or rules, or the folder of templates. Raises the error of `broken`."""
     if not plug_in.name or set(plug_in.name) & set("/\0") or plug_in.name.startswith("."):
         raise broken(plug_in, _("a name must not be empty, begin with a dot or contain a slash"))
@@ -118,7 +120,7 @@ def file_of(plug_in: PlugIn) -> Path:
     return path
 
 
-def owner(path: Path) -> PlugIn | None:
+def owner(path: "Path") -> PlugIn | None:
     """Return the plug-in that contains a file, or None."""
     for plug_in in installed() if ".." not in path.parts else ():
         if plug_in.kind in FILES:
@@ -148,8 +150,9 @@ def broken(plug_in: PlugIn, reason: object) -> RequestError:
     )
 
 
-def _folder_of(plug_in: PlugIn) -> Path:
+def _folder_of(plug_in: PlugIn) -> "Path":
     import importlib.util
+    from pathlib import Path
 
     top, *parts = plug_in.target.split(".")
     if not all(part.isidentifier() for part in (top, *parts)):
@@ -221,6 +224,7 @@ def _recall(marks: _Marks) -> list[PlugIn] | None:
 def _keep(marks: _Marks, plug_ins: list[PlugIn]) -> None:
     """Cache a list; do nothing if that fails, or if a folder changed a moment ago."""
     import time
+    from pathlib import Path
 
     from hackathon.text.files import write_whole
 
@@ -238,7 +242,7 @@ def _kept_in() -> str:
     """Return the path of the cached list; each environment has its own, so that two do not overwrite each other's."""
     from zlib import crc32
 
-    return f"{user_cache()}/plug-ins-{crc32(os.fsencode(sys.prefix)):08x}"
+    return f"{user_cache_name()}/plug-ins-{crc32(os.fsencode(sys.prefix)):08x}"
 
 
 def _state(marks: _Marks) -> str:

@@ -2,13 +2,14 @@
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
-from hackathon.config.fields import KeyPath
+from hackathon.config.records import KeyPath
 from hackathon.text.errors import RequestError
 from hackathon.text.files import open_regular
+from hackathon.text.light_dataclass import dataclass
 from hackathon.text.messages import Message, _
 from hackathon.text.told import Sayable
 

@@ -1,11 +1,12 @@
 """A team's project: `project.yaml`; and the defaults of a user or an event."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 from hackathon.config.cluster import Binding, Launcher
-from hackathon.config.fields import Positive, Scalar, Size, Text, Walltime
 from hackathon.config.recipe import Check, Data, Metric, Parameter, Scaling
+from hackathon.config.records import Positive, Scalar, Size, Text, Walltime
+from hackathon.text.light_dataclass import dataclass
 
 Framework = Literal["torch", "tensorflow", "keras", "horovod", "chainer", "jax", "none"]
 """What a program trains with."""

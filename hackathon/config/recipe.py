@@ -1,10 +1,11 @@
 """A training program with its parameters and metrics: `recipes/<name>/recipe.yaml`."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 from hackathon.config.cluster import Launcher
-from hackathon.config.fields import Natural, Scalar, Text
+from hackathon.config.records import Natural, Scalar, Text
+from hackathon.text.light_dataclass import dataclass
 
 
 @dataclass(frozen=True)

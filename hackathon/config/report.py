@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from hackathon.config.fields import KeyPath
 from hackathon.config.problems import MOST_NAMED, Problem, listing, nearest, shown
+from hackathon.config.records import KeyPath
 from hackathon.config.yaml import Document
 
 

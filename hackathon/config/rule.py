@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Literal
 
-from hackathon.config.fields import Text
+from hackathon.config.records import Text
 
 Part = Literal[
     "gpu", "cuda", "nccl", "rendezvous", "gloo", "mpi", "horovod", "chainermn", "tensorflow", "framework", "data",

@@ -13,10 +13,9 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from hackathon.config.cluster import Cluster
 from hackathon.config.event import Event
-from hackathon.config.fields import Least, Parsed
 from hackathon.config.project import Project, UserSettings
 from hackathon.config.recipe import Recipe
-from hackathon.config.records import options
+from hackathon.config.records import Least, Parsed, options
 from hackathon.config.rule import RuleFile
 from hackathon.config.survey import Survey
 from hackathon.text.units import format_size, format_walltime

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Literal
 
-from hackathon.config.fields import Natural, Positive, Text
+from hackathon.config.records import Natural, Positive, Text
 
 
 @dataclass(frozen=True)

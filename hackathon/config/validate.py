@@ -11,9 +11,8 @@ from hackathon import __version__
 from hackathon.config import records
 from hackathon.config.check import check_record
 from hackathon.config.cluster import Cluster
-from hackathon.config.fields import LEAST_MEMORY, KeyPath
 from hackathon.config.problems import MOST_NAMED, ConfigError, Problem, listing, nearest, shown
-from hackathon.config.records import Mismatch, below, options
+from hackathon.config.records import LEAST_MEMORY, KeyPath, Mismatch, below, options
 from hackathon.config.yaml import WIDE_KEY, Document
 from hackathon.text.messages import Message, _
 from hackathon.text.units import parse_size, with_unit

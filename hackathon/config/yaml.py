@@ -13,8 +13,8 @@ from typing import Any
 
 import yaml as pyyaml
 
-from hackathon.config.fields import KeyPath
 from hackathon.config.problems import ConfigError, Problem, read_bounded, shown
+from hackathon.config.records import KeyPath
 from hackathon.text.messages import Message
 
 MAXIMUM_DEPTH = 30

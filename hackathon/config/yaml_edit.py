@@ -12,8 +12,8 @@ from typing import Any
 
 import yaml as pyyaml
 
-from hackathon.config.fields import KeyPath
 from hackathon.config.problems import ConfigError
+from hackathon.config.records import KeyPath
 from hackathon.config.yaml import parse_yaml, scalar
 
 _LOADER: Any = getattr(pyyaml, "CSafeLoader", pyyaml.SafeLoader)

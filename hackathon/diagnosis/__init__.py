@@ -23,7 +23,7 @@ def diagnose(
     each run gets a cause of its own. `rules`: used instead of the rules on the search path. `folders`: searched for
     rules first (those of a project and an event). Texts are in the current language.
     """
-    from hackathon.config.load import load_rules
+    from hackathon.config.rule_files import load_rules
     from hackathon.diagnosis.examine import diagnose_files
     from hackathon.diagnosis.sources import runs_among
 

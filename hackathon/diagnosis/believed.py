@@ -9,8 +9,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from hackathon.diagnosis.check_command import HOST, in_command
-from hackathon.schedulers.advice import every_form
+from hackathon.diagnosis.check_command import HOST, every_form, in_command
 from hackathon.text.messages import LANGUAGES, localized, speaking
 
 if TYPE_CHECKING:
@@ -46,7 +45,7 @@ def is_believed(finding: Mapping[str, Any]) -> bool:
 
 @functools.cache
 def _rules() -> "dict[str, Rule]":
-    from hackathon.config.load import load_rules
+    from hackathon.config.rule_files import load_rules
 
     return {rule.id: rule for rule in load_rules()[0]}
 

@@ -1,17 +1,24 @@
-"""Fill a rule's check command with values from a log so that it is safe to paste.
+"""Fill a rule's check command with the scheduler's commands, and with values from a log so that it is safe to paste.
 
 Values are quoted for the shell. Quotes protect only where the placeholder is a word of its own: not inside other quotes
 or `$(…)`, and not where a word is a command or code. Elsewhere, and for values that look like an option, there is no
-check: no command is better than one that runs text from a stranger's log.
+check: no command is better than one that runs text from a stranger's log. The scheduler's commands, for placeholders
+such as `{usage_command}`, come from `Scheduler.advice_commands` and never from a run: they are as trusted as the rule.
 """
 
+import functools
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from typing import Any
 
-from hackathon.diagnosis.facts import NOT_KNOWN
+from hackathon.schedulers import registry
+from hackathon.schedulers.base import ADVICE_COMMANDS
+from hackathon.text.errors import RequestError
 
+NOT_KNOWN = "?"
+"""Text for a number that was not recorded."""
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 _ENDS = " \t;|&"
 HOST = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]*")
@@ -113,3 +120,42 @@ def _begin_of_command(before: str) -> int | None:
             begin = index + 1
         index += 1
     return None if quote else begin
+
+
+_WORD = re.compile(rf"\{{({'|'.join(ADVICE_COMMANDS)})\}}")
+
+
+def commands_of(scheduler: str, dialect: Mapping[str, Any]) -> Mapping[str, str]:
+    """Return a scheduler's commands for advice; none when the scheduler is unavailable."""
+    try:
+        return registry.load(scheduler, dialect).advice_commands()
+    except RequestError:
+        return {}
+
+
+def commands_here() -> Mapping[str, str]:
+    """Return the commands of this machine's scheduler, for logs without a run."""
+    return next((commands_of(name, {}) for name in registry.here()), {})
+
+
+def with_commands(check: str, commands: Mapping[str, str]) -> str:
+    """Return a check with the scheduler's commands; empty when a command is missing."""
+    if not all(name in commands for name in _WORD.findall(check)):
+        return ""
+    return _WORD.sub(lambda match: commands[match[1]], check)
+
+
+@functools.cache
+def every_form(check: str) -> Sequence[str]:
+    """Return a check in the form of every available scheduler."""
+    if not _WORD.search(check):
+        return [check]
+    forms: dict[str, None] = {}
+    for name in registry.names():
+        try:
+            scheduler = registry.load(name)
+        except RequestError:
+            continue
+        for dialect in scheduler.advice_dialects:
+            forms[with_commands(check, commands_of(name, dialect))] = None
+    return [form for form in forms if form]

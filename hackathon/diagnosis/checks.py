@@ -3,10 +3,9 @@
 import hackathon.diagnosis.exit_checks as exit_checks
 import hackathon.diagnosis.source_checks as source_checks
 from hackathon.diagnosis.facts import FACTS, Check
-from hackathon.diagnosis.hangs import meeting
-from hackathon.diagnosis.silent import data, devices, exceptions, numerics, training, worlds
+from hackathon.diagnosis.silent import data, devices, numerics, training, worlds
 
-MODULES = (exit_checks, source_checks, meeting, data, devices, exceptions, numerics, training, worlds)
+MODULES = (exit_checks, source_checks, data, devices, numerics, training, worlds)
 """Modules that register their checks in FACTS on import."""
 
 OF_LOGS = (

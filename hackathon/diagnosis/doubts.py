@@ -9,7 +9,7 @@ from pathlib import Path
 from statistics import fmean, median
 
 from hackathon.diagnosis.facts import FactHit, RunFacts
-from hackathon.diagnosis.silent import data, exceptions, numerics, training, worlds
+from hackathon.diagnosis.silent import data, numerics, training, worlds
 from hackathon.logs.final import Numbers
 from hackathon.logs.meter_files import MeterFiles
 from hackathon.logs.metrics import rank_files
@@ -157,7 +157,7 @@ def _by_text(facts: RunFacts, doubted: set[str], work: float | None) -> list[Dou
         values = {"processes": str(facts.record.processes)}
         location = f"{finding.evidence.file}:{finding.evidence.line}"
         doubts.setdefault(identifier, Doubt(identifier, values, kind, location))
-    for hit in exceptions.swallowed(facts, {}):
+    for hit in worlds.swallowed(facts, {}):
         doubts.setdefault(
             "work-mismatch", Doubt("work-mismatch", {"text": hit.values["text"]}, "swallowed", _place(hit))
         )

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from hackathon.config.rule import LEVELS, Rule
+from hackathon.diagnosis.check_command import NOT_KNOWN, commands_here
 from hackathon.diagnosis.checks import find_check
 from hackathon.diagnosis.copied_paths import left_behind
 from hackathon.diagnosis.exit_checks import killed_ranks
-from hackathon.diagnosis.facts import NOT_KNOWN, FactHit, RunFacts
+from hackathon.diagnosis.facts import FactHit, RunFacts
 from hackathon.diagnosis.findings import Evidence, Finding
 from hackathon.diagnosis.hangs.standstill import Standstill
 from hackathon.diagnosis.log_tails import End, Traceback, first_told, is_warning, last_tracebacks, look_around, read_end
@@ -20,12 +21,10 @@ from hackathon.diagnosis.render_finding import finding_of
 from hackathon.diagnosis.scan import LogFile, rule_set
 from hackathon.diagnosis.source_checks import split, that_explain
 from hackathon.diagnosis.sources import of_paths, of_run
-from hackathon.diagnosis.unknown import rarest
 from hackathon.runs import states
 from hackathon.runs.directory import RunDirectory
 from hackathon.runs.events import KILL
 from hackathon.runs.states import RunStatus
-from hackathon.schedulers.advice import commands_here
 
 TAIL, LEAST_TAIL, TAILS = 256 << 10, 32 << 10, 8 << 20
 """Bytes at the end of a log that are read line by line: at most, at least, and for all logs together."""
@@ -102,17 +101,16 @@ def diagnose_files(
     names: Sequence[str] | None = None,
     *,
     rules: Sequence[Rule] | None = None,
-    folders: Sequence[Path] = (),
 ) -> Diagnosis:
     """Return the diagnosis of files that belong to one job; `names`: their names in the evidence."""
     names = [str(path) for path in paths] if names is None else names
-    return _Examined(of_paths(paths, names), _rules(rules, folders), None).diagnosis()
+    return _Examined(of_paths(paths, names), _rules(rules, ()), None).diagnosis()
 
 
 def _rules(rules: Sequence[Rule] | None, folders: Sequence[Path]) -> Sequence[Rule]:
     if rules is not None:
         return rules
-    from hackathon.config.load import load_rules
+    from hackathon.config.rule_files import load_rules
 
     return load_rules(folders)[0]
 
@@ -172,6 +170,8 @@ class _Examined:
         reported = {
             (finding.evidence.file, finding.evidence.line) for finding in findings if finding.evidence is not None
         }
+        from hackathon.diagnosis.unknown import rarest
+
         lines = rarest(self._files, UNKNOWN + len(reported), failed=status is not None, rank=rank)
         return tuple([line for line in lines if (line.file, line.line) not in reported][:UNKNOWN])
 

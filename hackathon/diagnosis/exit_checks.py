@@ -1,16 +1,19 @@
 """Checks of how a run ended: the scheduler's state, refused submissions, signals and exit codes of ranks."""
 
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from hackathon.diagnosis.facts import FACTS, NOT_KNOWN, Check, FactHit, RunFacts
+from hackathon.diagnosis.check_command import NOT_KNOWN
+from hackathon.diagnosis.facts import FACTS, Check, FactHit, RunFacts, fact
 from hackathon.diagnosis.findings import Evidence
-from hackathon.diagnosis.hangs.pause import still
+from hackathon.diagnosis.hangs.stacks import Stack, stacks_of
 from hackathon.runs import states
 from hackathon.runs.events import KILL, Failure
 from hackathon.text.files import LARGEST, open_regular, read_json
+from hackathon.text.json_fields import moment_of
 
 _STATES = (states.TIMEOUT, states.OUT_OF_MEMORY, states.CANCELLED, states.NODE_FAILED, states.LOST)
 _CAUSES = ("never_started", "no_trace", "refused", "never_runs")
@@ -36,7 +39,13 @@ def _of_state(state: str) -> Check:
         first = facts.first_failure
         if state == states.OUT_OF_MEMORY and first is not None and first[1].get("signal") == KILL:
             return [_of_rank(facts, first, {})]  # the scheduler names the job, the ranks' records name the rank
-        values = _by(facts) if state == states.CANCELLED else still(facts) if state == states.TIMEOUT else {}
+        values = {}
+        if state == states.CANCELLED:
+            values = _by(facts)
+        elif state == states.TIMEOUT:
+            from hackathon.diagnosis.hangs.pause import still
+
+            values = still(facts)
         return [FactHit(evidence=_of_scheduler(facts), values=values)]
 
     return check
@@ -157,3 +166,38 @@ FACTS.update({f"cause:{cause}": _of_cause(cause) for cause in _CAUSES})
 FACTS.update({f"signal:{number}": _of_signal(number) for number in _SIGNALS})
 FACTS.update({f"exit:{code}": _of_code(code) for code in _CODES})
 FACTS["rank:vanished"] = _vanished
+
+
+_MEETS = re.compile(r"/torch/distributed/\S* init_process_group|/horovod/\S* init|/chainermn/\S* create_communicator")
+
+LATE = 60.0
+"""Seconds after the start of the last rank in which joining is normal: imports take that long."""
+
+
+@fact("hang:meeting")
+def still_meeting(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit]:
+    """Report a job that was stopped from outside while every rank with a stack waited for the others to join."""
+    if run.record.processes < 2 or run.status is None or run.status.state not in (states.TIMEOUT, states.CANCELLED):
+        return []
+    stacks = stacks_of(run.path)
+    if not stacks or not all(_meets(stack) for stack in stacks) or run.failed_by_itself:
+        return []
+    began = [moment for listed in run.rank_events.values() for moment in [moment_of(listed[0].get("t"))] if moment]
+    if not began or max(stack.written for stack in stacks) - max(began) < LATE:
+        return []
+    first = stacks[0]
+    values = {
+        "waiting": str(len(stacks)),
+        "processes": str(run.record.processes),
+        "place": first.own.place if first.own is not None else first.frames[0].place,
+    }
+    return [FactHit(first.evidence(run.host_of.get(first.rank, "")), values)]
+
+
+def _meets(stack: Stack) -> bool:
+    for frame in stack.frames:
+        if frame.own:
+            return False
+        if _MEETS.search(f"{frame.path} {frame.function}"):
+            return True
+    return False

@@ -6,26 +6,25 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from io import StringIO
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from hackathon.diagnosis.check_command import NOT_KNOWN, commands_of
 from hackathon.diagnosis.findings import Evidence
-from hackathon.logs.meter_files import MeterFiles
 from hackathon.logs.metrics import rank_files, rank_of
-from hackathon.logs.recorded import FOLDER as STEPS
-from hackathon.logs.recorded import RankRecording, recordings
 from hackathon.logs.values import number, whole
 from hackathon.runs import events as written
-from hackathon.runs.directory import RunDirectory
+from hackathon.runs.directory import STEPS_FOLDER, RunDirectory
 from hackathon.runs.record import RunRecord
 from hackathon.runs.states import RunStatus
-from hackathon.schedulers.advice import commands_of
 from hackathon.text.files import objects, open_regular, read_json
 from hackathon.text.json_fields import moment_of
 from hackathon.text.messages import _
 from hackathon.text.units import format_size, format_walltime
 
-NOT_KNOWN = "?"
-"""Text for a number that was not recorded."""
+if TYPE_CHECKING:
+    from hackathon.logs.meter_files import MeterFiles
+    from hackathon.logs.recorded import RankRecording
+
 _OF_REQUEST = (
     "name", "recipe", "framework", "cluster", "scheduler", "queue", "group", "reservation", "nodes", "processes",
     "processes_per_node", "threads", "gpus_per_node", "launcher", "starter", "mpi", "mode",
@@ -55,7 +54,7 @@ class RunFacts:
         path: Path,
         status: RunStatus | None = None,
         record: RunRecord | None = None,
-        meters: MeterFiles | None = None,
+        meters: "MeterFiles | None" = None,
     ) -> None:
         """`record` and `meters`: the run's record and Meter files, when the caller has read them already."""
         self.run = RunDirectory(path, record)
@@ -111,8 +110,10 @@ class RunFacts:
         return self.run.files.json(_steps_file(rank))
 
     @cached_property
-    def recordings(self) -> dict[int, RankRecording]:
+    def recordings(self) -> "dict[int, RankRecording]":
         """Rank → the counts of its recorder; empty unless each rank has one with measured steps."""
+        from hackathon.logs.recorded import recordings
+
         return recordings(self.path, self.record.processes)
 
     def steps_written(self, rank: int) -> float | None:
@@ -264,7 +265,7 @@ def fact(name: str) -> Callable[[Check], Check]:
     return add
 
 
-def _both_ends(path: Path, most: int, meters: MeterFiles | None) -> Iterator[dict[str, Any]]:
+def _both_ends(path: Path, most: int, meters: "MeterFiles | None") -> Iterator[dict[str, Any]]:
     """Yield the objects of a Meter's file; for a file above 2 × `most` bytes only the first and last ones."""
     stored = meters.objects(path, 2 * most) if meters is not None else None
     if stored is not None:
@@ -285,7 +286,7 @@ def _both_ends(path: Path, most: int, meters: MeterFiles | None) -> Iterator[dic
 
 
 def _steps_file(rank: int) -> str:
-    return f"{STEPS}/rank-{rank}.json"
+    return f"{STEPS_FOLDER}/rank-{rank}.json"
 
 
 def _attempt(line: Mapping[str, Any]) -> int:

@@ -5,13 +5,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from hackathon.diagnosis.check_command import check_command, quoted_in_commands
-from hackathon.diagnosis.facts import NOT_KNOWN
+from hackathon.diagnosis.check_command import NOT_KNOWN, check_command, quoted_in_commands, with_commands
 from hackathon.diagnosis.findings import Finding
 from hackathon.diagnosis.order import Ranked, RulePlace
 from hackathon.diagnosis.scan import LogFile
 from hackathon.logs.lines import line_ends
-from hackathon.schedulers.advice import with_commands
 from hackathon.text.messages import LANGUAGES, _, language, localized, speaking
 
 

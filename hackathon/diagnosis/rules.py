@@ -4,17 +4,16 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from hackathon.config.fields import KeyPath
-from hackathon.config.load import load_rule_file
 from hackathon.config.problems import ConfigError, Problem, shown
+from hackathon.config.records import KeyPath
 from hackathon.config.rule import Example, Rule
+from hackathon.config.rule_files import load_rule_file
 from hackathon.config.yaml import read_yaml
-from hackathon.diagnosis.check_command import misplaced
+from hackathon.diagnosis.check_command import every_form, misplaced
 from hackathon.diagnosis.checks import names
 from hackathon.diagnosis.facts import RunFacts
 from hackathon.diagnosis.needles import expression_of
 from hackathon.diagnosis.scan import Scanner
-from hackathon.schedulers.advice import every_form
 from hackathon.schedulers.base import ADVICE_COMMANDS
 from hackathon.text.messages import Message
 from hackathon.text.paths import shipped

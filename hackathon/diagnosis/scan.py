@@ -10,11 +10,11 @@ import itertools
 import re
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO, Literal
+from typing import BinaryIO, Literal, TypeVar
 
 from hackathon.config.literals import PatternError
 from hackathon.config.rule import Pattern, Rule
@@ -22,10 +22,11 @@ from hackathon.diagnosis.blocks import SIZE, Block, read_blocks
 from hackathon.diagnosis.findings import Evidence
 from hackathon.diagnosis.matcher import Matcher, make_matcher
 from hackathon.diagnosis.needles import Needle, WantedPattern, expression_of, needles_of
-from hackathon.diagnosis.rule_limits import RuleLimits
 from hackathon.diagnosis.window import Match, Window, line_end, line_start
 from hackathon.logs.lines import clean
+from hackathon.logs.patterns import has_endless_repeat
 from hackathon.logs.prefixes import is_labelled
+from hackathon.logs.search_limit import SearchLimit, TooLongError
 from hackathon.text.files import open_regular
 
 RANKS = 64
@@ -34,6 +35,10 @@ LOOKED_AT = 200
 """Candidates of one literal that are verified per log."""
 LOOKED_AT_MORE = 4
 """Candidates of it that are verified in each further block."""
+RULE_SECONDS, SCAN_SECONDS = 1.0, 6.0
+"""Processor seconds per scan for one rule's expressions, and for those of all limited rules."""
+
+_Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True)
@@ -103,10 +108,10 @@ class Scanner:
             hits += log.hits()
         return sorted(hits, key=lambda hit: hit.order)
 
-    def scan_text(self, text: str, name: str = "") -> list[Hit]:
+    def scan_text(self, text: str) -> list[Hit]:
         """Return the matches in a text."""
         self.limits.renew()
-        log = _Log(self._rules, self._unless, self.limits, LogFile(Path(name), name), 0, None)
+        log = _Log(self._rules, self._unless, self.limits, LogFile(Path(), ""), 0, None)
         self._read(io.BytesIO(text.encode("utf-8", "surrogateescape")), log, self._prepared(len(text)), SIZE)
         return sorted(log.hits(), key=lambda hit: hit.order)
 
@@ -171,6 +176,43 @@ class _Found:
     counts: dict[int | None, int] = field(default_factory=dict)
     more: dict[int, int] = field(default_factory=dict)
     """Key of a literal → candidates that were counted without verification."""
+
+
+class RuleLimits:
+    """The time that rules have used in one scan. Expressions without an unbounded repeat are not limited."""
+
+    def __init__(self) -> None:
+        self._watched: dict[str, bool] = {}
+        """Rule's id → whether it needs a limit. Filled on first use, because most rules never match."""
+        self.renew()
+
+    def renew(self) -> None:
+        """Reset the times for a new scan."""
+        self._scan = SearchLimit(SCAN_SECONDS)
+        self._by_rule: dict[str, SearchLimit] = {}
+        self.ended: dict[str, None] = {}
+        """Ids of the rules that took too long and are no longer applied."""
+
+    def within(self, rule: Rule, search: Callable[[], _Result], otherwise: _Result) -> _Result:
+        """Return the result of a rule's search, or `otherwise` when the rule has used its time."""
+        watched = self._watched.get(rule.id)
+        if watched is None:
+            watched = self._watched[rule.id] = _needs_limit(rule)
+        if not watched:
+            return search()
+        if rule.id in self.ended:
+            return otherwise
+        limit = self._by_rule.setdefault(rule.id, SearchLimit(RULE_SECONDS, self._scan))
+        try:
+            with limit:
+                return search()
+        except TooLongError:
+            self.ended[rule.id] = None
+            return otherwise
+
+
+def _needs_limit(rule: Rule) -> bool:
+    return any(pattern.regex and has_endless_repeat(pattern.regex) for pattern in (*rule.patterns, *rule.unless))
 
 
 class _Log:

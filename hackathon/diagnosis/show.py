@@ -64,10 +64,10 @@ def lines_of(diagnosis: "Diagnosis", target: str, settings: str = "") -> Iterato
         yield _("These errors follow from a failure elsewhere; the first failure is not in these logs."), False
     if not diagnosis.findings:
         yield (
-            _(
-                N_("This failure is not known. The rarest lines before it:")
+            (
+                _("This failure is not known. The rarest lines before it:")
                 if diagnosis.unknown
-                else N_("No known failure was found.")
+                else _("No known failure was found.")
             ),
             False,
         )

@@ -7,15 +7,18 @@ they explain: one whose rule names theirs in `follows`.
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from hackathon.diagnosis.facts import FACTS, Check, FactHit, RunFacts
 from hackathon.diagnosis.findings import Evidence
 from hackathon.diagnosis.order import RulePlace
 from hackathon.diagnosis.silent.worlds import start_of_run
-from hackathon.programs.scripts.findings import LintFinding
 from hackathon.runs import states
 from hackathon.text.errors import HackathonError
 from hackathon.text.files import open_regular
+
+if TYPE_CHECKING:
+    from hackathon.programs.scripts.findings import LintFinding
 
 PREFIX = "source:"
 ENVIRONMENT = f"{PREFIX}environment-line"
@@ -55,7 +58,7 @@ def of_program(rule: str) -> Check:
     return check
 
 
-def _hit(facts: RunFacts, name: str, finding: LintFinding) -> FactHit:
+def _hit(facts: RunFacts, name: str, finding: "LintFinding") -> FactHit:
     line = _line(facts, name, finding.line)
     location = f"{name}:{finding.line}"
     values = {"place": location, "code": line.strip()[:160], "certain": "" if finding.severity == "error" else "no"}

@@ -11,7 +11,6 @@ from hackathon.diagnosis.facts import RunFacts
 from hackathon.diagnosis.scan import LogFile
 from hackathon.logs.metrics import rank_of
 from hackathon.runs.directory import RunDirectory, find_runs
-from hackathon.runs.study import Study, runs_of
 from hackathon.schedulers.foreign import OUTPUT
 
 MOST_FILES = 4000
@@ -55,6 +54,8 @@ def runs_among(paths: Sequence[Path]) -> tuple[list[RunDirectory], list[Path]]:
         if (path / "request.json").is_file():
             listed = [RunDirectory(path.absolute())]
         elif (path / "study.json").is_file():
+            from hackathon.runs.study import Study, runs_of
+
             listed = runs_of(Study(path.absolute()))
         elif inside := _runs_in(path.absolute()) or _runs_in(path.absolute() / "runs"):
             listed = inside

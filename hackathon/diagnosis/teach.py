@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hackathon.config.literals import PatternError, analysed
-from hackathon.config.load import load_rule_file
 from hackathon.config.problems import ConfigError
 from hackathon.config.rule import Example, Level, Part, Pattern, Rule
+from hackathon.config.rule_files import load_rule_file
 from hackathon.diagnosis.rules import check_files
 from hackathon.diagnosis.scan import LogFile, Scanner
 from hackathon.diagnosis.scrub import REMOVED, own_names, scrub

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hackathon.config.fields import KeyPath
+from hackathon.config.records import KeyPath
 from hackathon.text.messages import Message, _
 from hackathon.text.printable import printable
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def look(checker: "Checker", *, live: bool) -> None:
     """Note the troubles; with `live`, the scheduler of each cluster is asked about its queues, once."""
-    from hackathon.schedulers.profiles import load_cluster
+    from hackathon.schedulers.registry import load_cluster
 
     event = checker.event
     if not event.clusters:
@@ -143,7 +143,7 @@ def _budget(checker: "Checker", name: str, used: "EventCluster", cluster: "Clust
 
 def _ask(checker: "Checker", name: str, used: "EventCluster", cluster: "Cluster") -> None:
     from hackathon.schedulers import runner
-    from hackathon.schedulers.profiles import scheduler_of
+    from hackathon.schedulers.registry import scheduler_of
 
     line = checker.line("clusters", name, "queue")
     try:
@@ -187,7 +187,7 @@ def _ask(checker: "Checker", name: str, used: "EventCluster", cluster: "Cluster"
 
 def wants_group(checker: "Checker") -> str:
     """Return a cluster of the event whose scheduler requires a group to charge; empty if none does."""
-    from hackathon.schedulers.profiles import dialect_of, load_cluster
+    from hackathon.schedulers.registry import dialect_of, load_cluster
 
     for name in checker.event.clusters:
         try:

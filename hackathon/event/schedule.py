@@ -5,20 +5,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hackathon.config.check_event import date_of, minutes_of, time_text
-from hackathon.text.messages import N_, _, localized
+from hackathon.text.messages import _, localized
+from hackathon.text.units import WEEKDAY_TEXTS
 
 if TYPE_CHECKING:
     from hackathon.config.event import Event, Item
-
-_WEEKDAY_TEXTS = {
-    0: N_("Mon"),
-    1: N_("Tue"),
-    2: N_("Wed"),
-    3: N_("Thu"),
-    4: N_("Fri"),
-    5: N_("Sat"),
-    6: N_("Sun"),
-}
 
 DAY = 24 * 60
 """Minutes of a day."""
@@ -80,7 +71,7 @@ def weekday(date: str) -> str:
     import calendar
 
     day = date_of(date)
-    return _(_WEEKDAY_TEXTS[calendar.weekday(*day)]) if day else ""
+    return _(WEEKDAY_TEXTS[calendar.weekday(*day)]) if day else ""
 
 
 def date_text(date: str) -> str:

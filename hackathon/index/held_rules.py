@@ -40,8 +40,8 @@ class HeldRules:
             self._turn.release()
 
     def of(self, folders: Sequence[Path]) -> "RuleSet":
-        """Return the shipped rules, the user's, and those in folders. Raises as `config.load.load_rules` does."""
-        from hackathon.config.load import load_rules
+        """Return the shipped rules, the user's, and those in folders. Raises as `config.rule_files.load_rules` does."""
+        from hackathon.config.rule_files import load_rules
         from hackathon.diagnosis.scan import RuleSet
 
         key, now = tuple(folders), time.monotonic()

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from hackathon.index.catalog import Catalog
 from hackathon.index.studies import by_team, run_key
-from hackathon.schedulers.profiles import load_cluster
+from hackathon.schedulers.registry import load_cluster
 from hackathon.text.errors import HackathonError
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from hackathon.index.store import RunStore, UseRow, default_path
 from hackathon.runs.directory import RunDirectory
 from hackathon.runs.job_times import use_of, with_account, with_account_of, with_missed_of
 from hackathon.runs.lives import RunUse, scheduled
-from hackathon.schedulers.accounting import Charge, JobAccounting
+from hackathon.schedulers.reports import Charge, JobAccounting
 from hackathon.text.errors import HackathonError
 from hackathon.text.messages import _, ngettext
 

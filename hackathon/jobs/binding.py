@@ -10,10 +10,8 @@ BINDING_LAUNCHERS = ("torchrun", "srun", "mpirun")
 
 
 def arrays(request: "Request") -> "dict[str, list[str]]":
-    """Return the options by name of the script's array; empty unless the request has a binding."""
+    """Return the options of a request's binding by name of the script's array; empty for a launcher without such."""
     binding, per_node, threads = request.binding, request.processes_per_node, request.threads
-    if binding is None:
-        return {}
     match request.launcher:
         case "torchrun":
             return {"HK_BIND": torchrun_words(binding)}

@@ -4,27 +4,27 @@ import os
 import re
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hackathon.config.cluster import ALL_BINDINGS, ALL_LAUNCHERS, PLAIN_LAUNCHERS, Cluster, Queue
+from hackathon.config.cluster import ALL_BINDINGS, ALL_LAUNCHERS, PLAIN_LAUNCHERS, Cluster, Queue, cores_here
 from hackathon.config.recipe import Recipe
-from hackathon.jobs import machine
 from hackathon.jobs.binding import BINDING_LAUNCHERS
 from hackathon.jobs.data import FOLDER, missing
 from hackathon.jobs.environments import lacks_framework
 from hackathon.jobs.render import header
 from hackathon.jobs.request import Request
 from hackathon.jobs.resolve import missing_launchers
-from hackathon.schedulers import profiles, registry
+from hackathon.schedulers import registry
 from hackathon.schedulers.dialect import TOKEN
 from hackathon.text.errors import RequestError
+from hackathon.text.light_dataclass import dataclass
 from hackathon.text.messages import Message, _, ngettext
 from hackathon.text.units import format_size, format_walltime
 
 if TYPE_CHECKING:
-    from hackathon.schedulers.machine import NodeGroup
+    from hackathon.schedulers.reports import NodeGroup
 
 _SIZES = frozenset({"queue_unknown", "nodes_over", "nodes_under", "walltime_over", "per_node_over", "one_node",
                     "launcher_one_node"})  # fmt: skip
@@ -127,7 +127,7 @@ def advice(request: Request, nodes: Sequence["NodeGroup"] = ()) -> list[str]:
             )
         )
     if request.starter == "local" and not request.gpus_per_node:
-        cores = machine.cores()
+        cores = cores_here()
         if request.processes_per_node * request.threads > cores:
             notes.append(
                 ngettext(
@@ -263,7 +263,7 @@ def _core_violations(request: Request, cluster: Cluster) -> list[Violation]:
 
 
 def _memory_violations(request: Request, cluster: Cluster) -> list[Violation]:
-    dialect = profiles.dialect_of(cluster)
+    dialect = registry.dialect_of(cluster)
     if request.memory is None or dialect.this_machine:
         return []
     if not dialect.asks_memory:
@@ -375,7 +375,7 @@ def _node_violations(request: Request, cluster: Cluster, nodes: Sequence["NodeGr
 
 def _header_violations(request: Request, cluster: Cluster) -> list[Violation]:
     violations = []
-    dialect = profiles.dialect_of(cluster)
+    dialect = registry.dialect_of(cluster)
     for name in ("queue", "group", "reservation"):
         value, default = getattr(request, name), dialect.patterns.get(name, TOKEN)
         pattern = cluster.patterns.get(name, default)
@@ -417,7 +417,7 @@ def _header_violations(request: Request, cluster: Cluster) -> list[Violation]:
 
 
 def _launcher_violations(request: Request, cluster: Cluster, recipe: Recipe | None) -> list[Violation]:
-    dialect = profiles.dialect_of(cluster)
+    dialect = registry.dialect_of(cluster)
     launchers: list[str] = [
         launcher for launcher in cluster.launchers or ALL_LAUNCHERS if dialect.has_launcher(launcher)
     ]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from hackathon.config.cluster import Cluster, Rates
 from hackathon.jobs.request import Request
-from hackathon.schedulers import profiles
+from hackathon.schedulers import registry
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ def spent(node_seconds: float, gpu_seconds: float, rates: Rates | None) -> Spent
 def gpus_given(gpus_per_node: int, gpus_asked: int, cluster: Cluster | None, *, queue: str | None, nodes: int) -> int:
     """Return the GPUs of each node that a job occupies: all if its queue allocates full nodes, else as requested."""
     used = min(gpus_per_node, gpus_asked)
-    if cluster is None or profiles.known_dialect(cluster).gives_nodes(queue, nodes, used):
+    if cluster is None or registry.known_dialect(cluster).gives_nodes(queue, nodes, used):
         return gpus_per_node
     return used
 

@@ -34,10 +34,8 @@ def missing(folder: Path, entries: Iterable[Mapping[str, Any]]) -> list[str]:
 
 
 def variables(data: Iterable[Mapping[str, Any]], folder: Path) -> dict[str, str]:
-    """Return the variables of a job as double-quoted shell text: HK_DATA, and HK_STAGE if data are staged."""
+    """Return the variables of a job with data as double-quoted shell text: HK_DATA, and HK_STAGE if data are staged."""
     entries = list(data)
-    if not entries:
-        return {}
     staged = " ".join(str(entry["name"]) for entry in entries if entry.get("stage"))
     # nodes may know only one of a path's names, so links are not resolved
     path = re.sub(r'([\\"$`])', r"\\\1", str(folder.absolute()))

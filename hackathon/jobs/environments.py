@@ -3,11 +3,11 @@
 import os
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hackathon.text.files import read_json
+from hackathon.text.light_dataclass import dataclass
 
 if TYPE_CHECKING:
     from hackathon.jobs.request import Request

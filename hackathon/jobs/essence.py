@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 from hackathon.config.cluster import Cluster
 from hackathon.jobs import binding
 from hackathon.jobs.request import Request
+from hackathon.jobs.script import on_one_line, shell_word, shell_words
 from hackathon.schedulers import registry
 from hackathon.schedulers.dialect import Dialect
 from hackathon.text.errors import RequestError
 from hackathon.text.files import open_regular
 from hackathon.text.paths import runtime_file
-from hackathon.text.quoting import on_one_line, shell_word, shell_words
 
 if TYPE_CHECKING:
     from hackathon.jobs.render import Folders

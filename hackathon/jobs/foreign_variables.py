@@ -2,8 +2,8 @@
 
 import re
 
+from hackathon.jobs.script import in_double_quotes
 from hackathon.schedulers.foreign import TASK_VARIABLES, leaks
-from hackathon.text.quoting import in_double_quotes
 
 _HARMLESS = frozenset({"PYTHONHASHSEED", "PYTHONUNBUFFERED", "PYTHONFAULTHANDLER", "PYTHONDONTWRITEBYTECODE"})
 _REFUSED = re.compile(

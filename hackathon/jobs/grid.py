@@ -13,10 +13,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from hackathon.config.cluster import ALL_LAUNCHERS
-from hackathon.config.fields import Scalar
-from hackathon.jobs.options import Options
+from hackathon.config.records import Scalar
 from hackathon.jobs.parameters import read_value
-from hackathon.jobs.request import Request
+from hackathon.jobs.request import Options, Request
 from hackathon.jobs.resolve import Sources, declared_parameters, points
 from hackathon.jobs.settings import Settings, point_key, values_of
 from hackathon.text.errors import RequestError

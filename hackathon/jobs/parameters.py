@@ -1,11 +1,11 @@
 """Parameters of a training program: reading, checking, scaling in a study, and their place in the command."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
-from hackathon.config.fields import Scalar
 from hackathon.config.recipe import Parameter, Scaling
+from hackathon.config.records import Scalar
 from hackathon.text.errors import RequestError
+from hackathon.text.light_dataclass import dataclass
 
 _TRUE, _FALSE = frozenset({"true", "yes", "on", "1"}), frozenset({"false", "no", "off", "0"})
 

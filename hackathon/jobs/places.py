@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from hackathon.access.ownership import ForeignFile, Trusted, foreign, foreign_below
-from hackathon.config import load, plug_ins
+from hackathon.config import load
 from hackathon.config.trust import (
     SEARCHED,
     ForeignError,
@@ -62,7 +62,12 @@ class Places:
         if _is_given(path):
             return True
         stranger = foreign(path, self.trusted)
-        return (stranger is not None and plug_ins.owner(path) is not None) or self.judge(stranger)
+        if stranger is not None:
+            from hackathon.config import plug_ins
+
+            if plug_ins.owner(path) is not None:
+                return True
+        return self.judge(stranger)
 
     def admit_run(self, folder: Path) -> None:
         """Check that a run or a study to be reused belongs to the user or the team. Raises ForeignError."""

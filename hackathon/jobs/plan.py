@@ -1,11 +1,12 @@
 """Checked and rendered jobs before submission: what `render` and `check` need, and no more."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from hackathon.jobs.request import Request
+from hackathon.text.light_dataclass import dataclass
 
 if TYPE_CHECKING:
     from hackathon.jobs.cost import Cost
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from hackathon.jobs.resolve import Sources
     from hackathon.jobs.script import JobScript
     from hackathon.jobs.settings import Settings
-    from hackathon.schedulers.machine import NodeGroup
+    from hackathon.schedulers.reports import NodeGroup
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,7 @@ class PlannedJob:
 
     @cached_property
     def script(self) -> "JobScript":
-        """Its script, byte for byte as it is submitted. Raises TemplateError and RequestError."""
+        """Its script, byte for byte as it is submitted. Raises RequestError."""
         from hackathon.jobs.render import render
 
         return render(self.request, self.sources.cluster, self.sources.template_folders)

@@ -9,17 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hackathon.config.cluster import Cluster
-from hackathon.jobs import binding
 from hackathon.jobs.request import Request
-from hackathon.jobs.script import SCRIPTS, JobScript
-from hackathon.jobs.templates.lint import TemplateError, lint
+from hackathon.jobs.script import SCRIPTS, JobScript, shell_word
 from hackathon.schedulers import registry
 from hackathon.schedulers.dialect import TOKEN, Dialect, Header
 from hackathon.schedulers.foreign import TASK_VARIABLES
 from hackathon.text.errors import RequestError
 from hackathon.text.files import open_regular
 from hackathon.text.paths import is_shipped, shipped
-from hackathon.text.quoting import shell_word
 from hackathon.text.units import format_size
 
 if TYPE_CHECKING:
@@ -35,10 +32,10 @@ _LARGEST = 1 << 16
 """Most bytes of a template; the largest shipped one has 11,000."""
 
 
-def render_job(request: Request, cluster: Cluster, template_folders: "Folders" = ()) -> str:
-    """Return `job.sh` as `render` does, without the files beside it. Raises as `render` does."""
+def render_job(request: Request, cluster: Cluster) -> str:
+    """Return `job.sh` by the shipped templates, as `render` does. Raises as `render` does."""
     dialect = registry.load_dialect(request.scheduler, cluster.dialect)
-    return _fill(_environment(template_folders, dialect, cluster), "job.sh.j2", _values(request, dialect))
+    return _fill(_environment((), dialect, cluster), "job.sh.j2", _values(request, dialect))
 
 
 def render(
@@ -52,8 +49,8 @@ def render(
     `template_folders` (a project's, an event's) are searched before the shipped templates, each for `jobs/NAME.sh.j2`;
     a template there may extend the shipped one as `shipped/NAME.sh.j2`. Between them come those that the cluster takes
     from an installed package. A mapping names the accounts whose files count in each folder; they are checked on the
-    file that is read, as it may have been replaced since. Raises TemplateError for a template that is not safe or not
-    valid, ForeignError for one that does not count, RequestError for a value that may not stand in a header.
+    file that is read, as it may have been replaced since. Raises ForeignError for a template that does not
+    count, RequestError for one that is not safe or not valid and for a value that may not stand in a header.
     """
     dialect = registry.load_dialect(request.scheduler, cluster.dialect)
     environment, values = _environment(template_folders, dialect, cluster), _values(request, dialect)
@@ -88,7 +85,7 @@ def render_files(request: Request, cluster: Cluster, runs: Path) -> Mapping[str,
     Raises RequestError as `Scheduler.files` does.
     """
     from hackathon.schedulers.base import Submission
-    from hackathon.schedulers.profiles import scheduler_of
+    from hackathon.schedulers.registry import scheduler_of
 
     visible = [Path(folder) for folder in cluster.visible_from_nodes]
     base = (
@@ -123,13 +120,13 @@ def _fill(environment: "Environment", name: str, values: Mapping[str, Any]) -> s
     try:
         text = environment.get_template(name).render(values)
     except jinja2.TemplateNotFound as error:
-        raise TemplateError("jobs.template_missing", "there is no job template {name}", name=error.name) from None
+        raise RequestError("jobs.template_missing", "there is no job template {name}", name=error.name) from None
     except jinja2.UndefinedError as error:
-        raise TemplateError(
+        raise RequestError(
             "jobs.template_undefined", "template {name}: {what}", name=name, what=error.message
         ) from None
     except jinja2.TemplateSyntaxError as error:
-        raise TemplateError(
+        raise RequestError(
             "jobs.template_syntax",
             "{file}:{line}: {what}",
             file=error.filename or name,
@@ -137,7 +134,7 @@ def _fill(environment: "Environment", name: str, values: Mapping[str, Any]) -> s
             what=error.message,
         ) from None
     except (TooMuchError, RecursionError) as error:
-        raise TemplateError(
+        raise RequestError(
             "jobs.template_endless",
             "template {name} does not end: {what}",
             hint="look for a template that includes or extends itself, and for long loops",
@@ -146,7 +143,7 @@ def _fill(environment: "Environment", name: str, values: Mapping[str, Any]) -> s
         ) from None
     except (jinja2.TemplateError, TypeError, ValueError, SyntaxError, MemoryError) as error:
         # Python's errors when a template compares a number and a text, or nests blocks too deeply
-        raise TemplateError(
+        raise RequestError(
             "jobs.template_failed", "template {name} cannot be rendered: {what}", name=name, what=error
         ) from None
     return re.sub(r"\n{3,}", "\n\n", text).rstrip() + "\n"
@@ -180,12 +177,21 @@ def assignments(request: Request, reserved_exit_codes: Iterable[int] = ()) -> st
         {"HK_ENVIRONMENT": request.environment},
         {"HK_VARIABLES": [f"{name}={value}" for name, value in request.exported.items()]},
         {"HK_MPI_OPTIONS": request.mpi_options},
-        *({name: words} for name, words in binding.arrays(request).items()),
+        *({name: words} for name, words in _binding(request).items()),
         {"HK_COMMAND": request.command},
     ]
     if codes := [str(code) for code in sorted(reserved_exit_codes)]:
         lines.append({"HK_RESERVED_EXIT_CODES": codes})
     return "\n".join(" ".join(f"{name}={_quoted(name, value)}" for name, value in line.items()) for line in lines)
+
+
+def _binding(request: Request) -> "dict[str, list[str]]":
+    """Return the options that bind ranks to cores, by name of the script's array."""
+    if request.binding is None:
+        return {}
+    from hackathon.jobs import binding
+
+    return binding.arrays(request)
 
 
 _BY_LINES = ("HK_ENVIRONMENT", "HK_VARIABLES")
@@ -325,11 +331,13 @@ def templates_of_package(name: str, cluster: str) -> Path:
 
 
 def check_templates(folder: Path) -> None:
-    """Check that the job templates in a folder are allowed. Raises TemplateError, also if there are none."""
+    """Check that the job templates in a folder are allowed. Raises RequestError, also if there are none."""
+    from hackathon.jobs.templates.lint import lint
+
     environment = _environment((), Dialect())
     files = sorted(folder.glob("*.sh.j2"))
     if not files:
-        raise TemplateError("jobs.template_missing", "there is no job template {name}", name=f"{folder}/*.sh.j2")
+        raise RequestError("jobs.template_missing", "there is no job template {name}", name=f"{folder}/*.sh.j2")
     for path in files:
         lint(environment, path.name, _template_text(path, None), str(path))
 
@@ -363,6 +371,8 @@ def _environment(template_folders: "Folders", dialect: Dialect, cluster: Cluster
                 if "/" not in name and path.is_file():
                     text = _template_text(path, trusted)
                     if not is_shipped(path):
+                        from hackathon.jobs.templates.lint import lint
+
                         lint(environment, template, text, str(path))
                     return text, str(path), None
             raise TemplateNotFound(template)
@@ -371,11 +381,11 @@ def _environment(template_folders: "Folders", dialect: Dialect, cluster: Cluster
 
 
 def _template_text(path: Path, trusted: "Trusted | None") -> str:
-    """Return a template's text; the file may belong to another account. Raises TemplateError, ForeignError."""
+    """Return a template's text; the file may belong to another account. Raises RequestError, ForeignError."""
     try:
         raw = _read(path) if trusted is None else _read_trusted(path, trusted)
         if len(raw) > _LARGEST:
-            raise TemplateError(
+            raise RequestError(
                 "jobs.template_large",
                 "{file} is larger than {limit}; a job template cannot be",
                 file=path,
@@ -383,9 +393,7 @@ def _template_text(path: Path, trusted: "Trusted | None") -> str:
             )
         return raw.decode()
     except (OSError, UnicodeDecodeError) as error:
-        raise TemplateError(
-            "jobs.template_unreadable", "{file} cannot be read: {what}", file=path, what=error
-        ) from None
+        raise RequestError("jobs.template_unreadable", "{file} cannot be read: {what}", file=path, what=error) from None
 
 
 def _read(path: Path) -> bytes:

@@ -1,12 +1,78 @@
 """The request: fully resolved numbers and names of one job, each with its origin."""
 
-from dataclasses import dataclass, field, fields
+from collections.abc import Mapping
+from dataclasses import field, fields
 from pathlib import Path
 from typing import Any
 
-from hackathon.config.fields import Scalar
+from hackathon.config.records import Scalar
 from hackathon.text.errors import RequestError
-from hackathon.text.quoting import in_double_quotes
+from hackathon.text.light_dataclass import dataclass
+from hackathon.text.units import parse_walltime
+
+
+@dataclass(frozen=True)
+class Options:
+    """The shared options; None means "not given"."""
+
+    cluster: str | None = None
+    queue: str | None = None
+    group: str | None = None
+    reservation: str | None = None
+    nodes: int | None = None
+    processes: int | None = None
+    processes_per_node: int | None = None
+    threads: int | None = None
+    walltime: int | None = None
+    """Seconds."""
+    launcher: str | None = None
+    binding: str | None = None
+    parameters: dict[str, str] = field(default_factory=dict)
+    """Texts of `-p NAME=VALUE`, read by the parameter's declared type."""
+    variables: dict[str, str] = field(default_factory=dict)
+    """Environment variables of the job with their literal values: the axes `env.NAME` of a study."""
+    in_place: bool | None = None
+    no_project: bool = False
+    """Whether a recipe ignores the project around the current folder."""
+
+
+_NUMBERS = frozenset({"nodes", "processes", "processes_per_node", "threads"})
+_FROM_ENVIRONMENT = (
+    "cluster",
+    "queue",
+    "group",
+    "reservation",
+    "processes_per_node",
+    "threads",
+    "walltime",
+    "launcher",
+    "binding",
+)
+
+
+def options_of_environment(environment: Mapping[str, str]) -> Options:
+    """Return the options of the variables `HACKATHON_CLUSTER`, `HACKATHON_QUEUE`, `HACKATHON_WALLTIME`, …
+
+    Raises RequestError naming the variable whose value cannot be read.
+    """
+    values: dict[str, Any] = {}
+    for name in _FROM_ENVIRONMENT:
+        variable = f"HACKATHON_{name.upper()}"
+        text = environment.get(variable, "")
+        if not text:
+            continue
+        try:
+            values[name] = parse_walltime(text) if name == "walltime" else int(text) if name in _NUMBERS else text
+        except ValueError as error:
+            raise RequestError(
+                "jobs.bad_variable",
+                "environment variable {variable}={value} cannot be read",
+                hint="unset it or give it a valid value",
+                variable=variable,
+                value=text,
+            ) from error
+    return Options(**values)
+
 
 SCHEMA_VERSION = 1
 """Increased when a field changes its meaning, so that an older toolkit would misread it; not for new fields."""
@@ -100,6 +166,8 @@ class Request:
         """The variables, and PYTHONPATH if the program runs in place: then there are no copies of shared files."""
         if not self.in_place or not self.shared:
             return self.variables
+        from hackathon.jobs.script import in_double_quotes
+
         folders = ":".join(dict.fromkeys(in_double_quotes(str(Path(path).parent)) for path in self.shared.values()))
         inherited = self.variables.get("PYTHONPATH")
         tail = f":{inherited}" if inherited else "${PYTHONPATH:+:$PYTHONPATH}"

@@ -4,26 +4,25 @@ Precedence, highest first: command line → environment (`HACKATHON_*`) → proj
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hackathon.access.ownership import ForeignFile, Trusted
 from hackathon.config.cluster import ALL_LAUNCHERS, Cluster
 from hackathon.config.command import command_words
-from hackathon.config.fields import Scalar
 from hackathon.config.project import Defaults, Project, UserSettings
 from hackathon.config.recipe import Data, Metric, Parameter, Recipe, Scaling
-from hackathon.jobs import machine
+from hackathon.config.records import Scalar
 from hackathon.jobs.data import FOLDER
 from hackathon.jobs.data import variables as data_variables
 from hackathon.jobs.environments import PythonEnvironment
-from hackathon.jobs.options import Options
 from hackathon.jobs.parameters import Values, choose_values, option_words, scaled
-from hackathon.jobs.request import Request
-from hackathon.schedulers.profiles import known_dialect
+from hackathon.jobs.request import Options, Request
+from hackathon.jobs.script import in_double_quotes
+from hackathon.schedulers.registry import known_dialect
 from hackathon.text.errors import RequestError
-from hackathon.text.quoting import in_double_quotes
+from hackathon.text.light_dataclass import dataclass
 
 if TYPE_CHECKING:
     from hackathon.config.event import Event, Team
@@ -124,8 +123,8 @@ def resolve(sources: Sources, *, processes: int | None = None, mode: str | None 
     group = choose.pick("group", None, "–")
     reservation = choose.pick("reservation", None, "–")
     walltime = choose.pick("walltime", cluster.walltime, of_cluster)
-    cores = machine.cores() if cluster.node.cores == "auto" else cluster.node.cores
-    gpus = machine.gpus() if cluster.node.gpus == "auto" else cluster.node.gpus
+    cores = cluster.node.core_count
+    gpus = cluster.node.gpu_count
     full = cluster.processes_per_node if cluster.processes_per_node != "auto" else gpus or cores
     gpus_per_process = (project.gpus_per_process or 1) if project else 1
     if gpus_per_process > 1 and gpus:
@@ -224,7 +223,7 @@ def _surroundings(
     ]
     variables: dict[str, tuple[str, str]] = {}
     for origin, values in (
-        (DATA, data_variables(data, sources.runs.parent / FOLDER)),
+        (DATA, data_variables(data, sources.runs.parent / FOLDER) if data else {}),
         (of_cluster, cluster.variables),
         (of_recipe, recipe.variables if recipe else {}),
         (PROJECT, project.variables if project else {}),

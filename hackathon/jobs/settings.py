@@ -10,7 +10,7 @@ import io
 import json
 from collections.abc import Iterable, Mapping
 
-from hackathon.config.fields import Scalar
+from hackathon.config.records import Scalar
 
 Settings = Mapping[str, Scalar]
 """Name of an axis → value, in the order of the axes; empty in a study that varies the process count alone."""

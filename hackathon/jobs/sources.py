@@ -6,16 +6,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hackathon.access.ownership import Trusted, foreign
-from hackathon.config import load, plug_ins
+from hackathon.config import load
 from hackathon.config.cluster import Cluster
 from hackathon.config.project import Defaults, Project
-from hackathon.jobs import machine
 from hackathon.jobs.environments import FOLDER_VARIABLE, PythonEnvironment, environments_folder, find_environment
 from hackathon.jobs.environments import RECORD as ENVIRONMENT_RECORD
-from hackathon.jobs.options import Options, options_of_environment
 from hackathon.jobs.places import Foreign, Places, around, strangers_project
+from hackathon.jobs.request import Options, options_of_environment
 from hackathon.jobs.resolve import COMMAND_LINE, ENVIRONMENT, EVENT, PROJECT, USER, Sources
-from hackathon.schedulers import profiles, registry
+from hackathon.schedulers import registry
 from hackathon.text.errors import RequestError
 
 if TYPE_CHECKING:
@@ -85,7 +84,7 @@ def gather(
             hint="--cluster NAME, or `cluster:` in project.yaml; `hackathon clusters` lists them",
         )
     cluster_file = load.find_cluster(name, folders)
-    cluster = profiles.load_cluster_file(cluster_file)
+    cluster = registry.load_cluster_file(cluster_file)
     subject = recipe.name if recipe else project.name if project else ""
     built = environment_here(subject, cluster, environment, project_folder or around_it or start, search)
     team = None
@@ -139,9 +138,8 @@ def environment_here(
     subject: str, cluster: Cluster, environment: Mapping[str, str], folder: Path, search: Places
 ) -> PythonEnvironment | None:
     """Return the Python environment that was built for a recipe or a project, None without a trusted one."""
-    gpus = machine.gpus() if cluster.node.gpus == "auto" else cluster.node.gpus
     envs = environments_folder(environment, folder)
-    built = find_environment(subject, envs, gpus=gpus)
+    built = find_environment(subject, envs, gpus=cluster.node.gpu_count)
     if built is None:
         return None
     # the owner of the folder that the user named is trusted, but not another account that put an environment into it
@@ -164,7 +162,7 @@ def cluster_name(
             return str(name), origin
     if event and len(event.clusters) == 1:
         return next(iter(event.clusters)), EVENT
-    return machine.likely_cluster(), "this machine"
+    return registry.likely_cluster(), "this machine"
 
 
 def packages_of(
@@ -188,5 +186,7 @@ def packages_of(
 
 
 def _package(kind: str, name: str) -> str | None:
+    from hackathon.config import plug_ins
+
     plug_in = plug_ins.find(kind, name)
     return None if plug_in is None else plug_in.package

@@ -13,7 +13,7 @@ from hackathon.jobs.data import variables as data_variables
 from hackathon.jobs.foreign_variables import is_refused, literal, set_by_line
 from hackathon.jobs.request import Request
 from hackathon.jobs.resolve import BUILT, DATA, PROJECT, Sources
-from hackathon.schedulers import profiles
+from hackathon.schedulers import registry
 from hackathon.text.errors import RequestError
 
 CRATE = "crate"
@@ -98,8 +98,8 @@ def _kept_lines(old: Request, sources: Sources) -> Iterator[tuple[str, str]]:
 
 
 def _variables_here(old: Request, sources: Sources) -> dict[str, tuple[str, str]]:
-    variables = {name: (value, DATA) for name, value in data_variables(old.data, sources.runs.parent / FOLDER).items()}
-    return variables | {
+    of_data = data_variables(old.data, sources.runs.parent / FOLDER) if old.data else {}
+    return {name: (value, DATA) for name, value in of_data.items()} | {
         name: (value, f"cluster {sources.cluster.name}") for name, value in sources.cluster.variables.items()
     }
 
@@ -128,6 +128,6 @@ def _origins(old: Request, sources: Sources) -> list[str]:
 def _known_here(old: Request, sources: Sources) -> Cluster | None:
     """Return the profile of the recorded cluster, None if it is unknown here."""
     try:
-        return profiles.load_cluster(old.cluster, [folder.parent for folder in sources.template_folders])
+        return registry.load_cluster(old.cluster, [folder.parent for folder in sources.template_folders])
     except RequestError:
         return None

@@ -12,20 +12,18 @@ from typing import Any
 from hackathon.config import load
 from hackathon.config.cluster import ALL_LAUNCHERS, Cluster, Queue
 from hackathon.config.command import command_words
-from hackathon.config.fields import Scalar
 from hackathon.config.project import Project
 from hackathon.config.recipe import Recipe
-from hackathon.jobs import machine
+from hackathon.config.records import Scalar
 from hackathon.jobs.changes import COMPARED, RequestChange, changes
-from hackathon.jobs.options import Options, options_of_environment
 from hackathon.jobs.parameters import choose_values, option_words
 from hackathon.jobs.places import Foreign, around
-from hackathon.jobs.request import Request
+from hackathon.jobs.request import Options, Request, options_of_environment
 from hackathon.jobs.resolve import COMMAND_LINE, ENVIRONMENT, EVENT, PROJECT, USER, Sources, payer, usual_threads
 from hackathon.jobs.resolve import declared_parameters as declared
 from hackathon.jobs.sources import cluster_name, environment_here, packages_of
 from hackathon.jobs.surroundings import surroundings, surroundings_of_crate
-from hackathon.schedulers import profiles
+from hackathon.schedulers import registry
 from hackathon.text.errors import RequestError
 from hackathon.text.messages import _
 from hackathon.text.units import format_walltime
@@ -72,7 +70,7 @@ def sources_here(
             cluster=name,
             package=package,
         ) from None
-    cluster = profiles.load_cluster_file(cluster_file)
+    cluster = registry.load_cluster_file(cluster_file)
     built = environment_here(old.recipe or old.name, cluster, environment, project_folder or start, search)
     return Sources(
         cluster=cluster,
@@ -162,8 +160,8 @@ class _Move:
     def __init__(self, old: Request, sources: Sources, same: bool) -> None:
         self.old, self.here, self.same = old, sources, same
         cluster = sources.cluster
-        self.gpus = machine.gpus() if cluster.node.gpus == "auto" else cluster.node.gpus
-        self.cores = machine.cores() if cluster.node.cores == "auto" else cluster.node.cores
+        self.gpus = cluster.node.gpu_count
+        self.cores = cluster.node.core_count
         full = cluster.processes_per_node
         self.full = full if full != "auto" else self.gpus or self.cores
         if old.gpus_per_process > 1 and self.gpus:
@@ -283,7 +281,7 @@ class _Move:
             self.origins["launcher"], self.whys["launcher"] = COMMAND_LINE, _("as you asked")
             return launcher
         cluster, old, recipe = self.here.cluster, self.old, self.here.recipe
-        dialect = profiles.dialect_of(cluster)
+        dialect = registry.dialect_of(cluster)
         usable = [
             launcher
             for launcher in cluster.launchers or ALL_LAUNCHERS

@@ -6,16 +6,18 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from statistics import fmean
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hackathon.logs.formats import read_formats
 from hackathon.logs.lines import read_lines
-from hackathon.logs.meter_files import MeterFiles
 from hackathon.logs.patterns import may_never_end, may_take_long
 from hackathon.logs.values import NumberStream, number
 from hackathon.runs.directory import guarded
 from hackathon.text.errors import RequestError
 from hackathon.text.files import objects_of
+
+if TYPE_CHECKING:
+    from hackathon.logs.meter_files import MeterFiles
 
 CURVE = 2000
 """Points of a curve that are stored."""
@@ -50,7 +52,7 @@ def read_metrics(
     torn: bool = True,
     readable: Callable[[int], bool] = lambda size: True,
     sure: dict[str, str] | None = None,
-    meters: MeterFiles | None = None,
+    meters: "MeterFiles | None" = None,
 ) -> dict[str, float]:
     """Return the final numbers of a run by metric name, including NaN and infinities: they are results too.
 
@@ -199,14 +201,14 @@ def curves_of(
 
 
 def _attempt_lines(
-    run: Path, attempt: int | None, meters: MeterFiles | None = None
+    run: Path, attempt: int | None, meters: "MeterFiles | None" = None
 ) -> Iterator[tuple[bool, dict[str, Any]]]:
     """Yield (a new attempt begins, line) of the rank that counts; lines of other or older attempts are skipped."""
     files = rank_files(guarded(run) / "metrics", ".jsonl") if meters is None else meters.files
     return _of_attempt(_meter_lines(files[0], METER, meters) if files else (), attempt)
 
 
-def newest_lines(file: Path, most: int, meters: MeterFiles | None = None) -> list[dict[str, Any]]:
+def newest_lines(file: Path, most: int, meters: "MeterFiles | None" = None) -> list[dict[str, Any]]:
     """Return the lines of the newest attempt among the last `most` bytes of a Meter's file; [] without any."""
     entries: list[dict[str, Any]] = []
     for fresh, line in _of_attempt(_meter_lines(file, most, meters), None):
@@ -216,7 +218,7 @@ def newest_lines(file: Path, most: int, meters: MeterFiles | None = None) -> lis
     return entries
 
 
-def _meter_lines(file: Path, most: int, meters: MeterFiles | None) -> Iterable[dict[str, Any]]:
+def _meter_lines(file: Path, most: int, meters: "MeterFiles | None") -> Iterable[dict[str, Any]]:
     entries = meters.objects(file, most) if meters is not None else None
     return entries if entries is not None else objects_of(read_lines(file, torn=True, last=most))
 
@@ -245,7 +247,7 @@ def _numbers(line: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
             yield name, value
 
 
-def _from_meter(run: Path, metric: str, attempt: int | None, meters: MeterFiles | None) -> dict[str, float]:
+def _from_meter(run: Path, metric: str, attempt: int | None, meters: "MeterFiles | None") -> dict[str, float]:
     rates: dict[str, NumberStream] = {}
     per_second: dict[str, bool] = {}
     """Name → whether its median counts; determined once per name, not once per line."""

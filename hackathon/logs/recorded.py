@@ -10,13 +10,11 @@ from pathlib import Path
 from statistics import median
 
 from hackathon.logs.metrics import rank_files, rank_of
-from hackathon.runs.directory import guarded
+from hackathon.runs.directory import STEPS_FOLDER, guarded
 from hackathon.text.files import read_json
 from hackathon.text.json_fields import count_of, listed, mapping_of, text_of
 from hackathon.text.numbers import finite
 
-FOLDER = "steps"
-"""Folder in a run that contains the recorders' files."""
 RANKS = 64
 """Most ranks whose files are read, evenly spread: all ranks of a training do the same."""
 BLOCKS, WORKLOADS = 256, 64
@@ -58,7 +56,9 @@ class RankRecording:
 
 def recordings(run: Path, processes: int) -> dict[int, RankRecording]:
     """Return rank → its recorder's counts, for at most RANKS ranks; empty unless each of those has such a file."""
-    files = {rank: path for path in rank_files(guarded(run) / FOLDER, ".json") if (rank := rank_of(path)) < processes}
+    files = {
+        rank: path for path in rank_files(guarded(run) / STEPS_FOLDER, ".json") if (rank := rank_of(path)) < processes
+    }
     if processes < 1 or len(files) < processes:
         return {}
     chosen = sorted(files)[:: -(-processes // RANKS)]

@@ -109,24 +109,22 @@ class _Form:
     """Whether it may be another time than one of an epoch or a step, as long as there are few values."""
 
 
-def suggestions(logs: Sequence[Path], *, torn: bool = True) -> list[Suggestion]:
+def suggestions(logs: Sequence[Path]) -> list[Suggestion]:
     """Return entries for some logs, the most probable first; `logs` are those of ranks, lowest first.
 
     Times only without a rate. The first MOST_LINES lines of each log are read. A pattern that misses the number in its
-    own line is omitted, and so is one that may take long. `torn`: the last lines are complete even without a line end.
+    own line is omitted, and so is one that may take long. A last line without a line end counts.
     """
     forms: dict[str, _Form] = {}
     of_times: dict[str, _Form] = {}
     for path in logs:
-        for position, line in enumerate(read_lines(path, torn=torn), 1):
+        for position, line in enumerate(read_lines(path, torn=True), 1):
             if position > MOST_LINES:
                 break
             _take(line[:LONGEST], path.name, position, forms)
             _take_times(line[:LONGEST], path.name, position, of_times)
-    offers = [suggestion for form in forms.values() if (suggestion := _tried(form, logs, torn)) is not None]
-    offers = offers or [
-        suggestion for form in of_times.values() if (suggestion := _tried(form, logs, torn)) is not None
-    ]
+    offers = [suggestion for form in forms.values() if (suggestion := _tried(form, logs)) is not None]
+    offers = offers or [suggestion for form in of_times.values() if (suggestion := _tried(form, logs)) is not None]
     offers.sort(key=lambda suggestion: (_rank(suggestion.name), -suggestion.count))
     unlike: dict[tuple[str, int, float], Suggestion] = {}
     for entry in offers:
@@ -220,7 +218,7 @@ def _escaped(words: str) -> str:
     return (r"\s+" if begins else "") + text.replace("\\ ", r"\s+") + (r"\s*" if ends else "")
 
 
-def _tried(form: _Form, logs: Sequence[Path], torn: bool) -> Suggestion | None:
+def _tried(form: _Form, logs: Sequence[Path]) -> Suggestion | None:
     """Return a form's values in the logs; None without any or with an unsuitable pattern."""
     if not form.pattern.isprintable() or may_never_end(form.pattern) or may_take_long(form.pattern):
         return None
@@ -231,7 +229,7 @@ def _tried(form: _Form, logs: Sequence[Path], torn: bool) -> Suggestion | None:
     growth = Growth()
     for path in logs:
         sample = _Shown()
-        scan(read_lines(path, torn=torn), compiled, {"": sample})
+        scan(read_lines(path, torn=True), compiled, {"": sample})
         total += sample.count
         if sample.count:
             if not first:

@@ -33,8 +33,6 @@ BACK_OFF, LONGEST_BACK_OFF = 5.0, 600.0
 LONG = 400
 """Characters of a text that a person wrote."""
 
-Send = Callable[[str, dict[str, Any]], Delivery]
-
 
 @dataclass
 class Passed:
@@ -199,13 +197,12 @@ class Relay:
         address: str,
         sent: Sent,
         *,
-        send: Send = webhook.send,
         clock: Callable[[], float] = time.time,
         sleep: Callable[[float], None] = time.sleep,
         pages: str = "",
     ) -> None:
         self._address, self._sent = address, sent
-        self._send, self._clock, self._sleep = send, clock, sleep
+        self._clock, self._sleep = clock, sleep
         self._last = 0.0
         self._pages = pages
 
@@ -267,7 +264,7 @@ class Relay:
         wait = self._last + APART - self._clock()
         if 0 < wait <= APART:
             self._sleep(wait)
-        outcome = self._send(self._address, webhook.payload(text))
+        outcome = webhook.send(self._address, webhook.payload(text))
         self._last = self._clock()
         return outcome
 

@@ -6,16 +6,11 @@ from typing import Any
 from hackathon.prediction.forecast import Forecast
 from hackathon.prediction.outlook import IN_NODE
 from hackathon.prediction.training import RANGE
-from hackathon.scaling.show import number, percent
+from hackathon.scaling.show import MODE_TEXTS, number, percent
 from hackathon.text.columns import aligned
 from hackathon.text.messages import N_, NP_, _
 from hackathon.text.printable import printable
 from hackathon.text.units import format_walltime
-
-_MODE_TEXTS = {
-    "weak": N_("weak scaling (fixed batch per process)"),
-    "strong": N_("strong scaling (fixed global batch)"),
-}
 
 _BASIS_TEXTS = {
     "measured": NP_("predict", "measured"),
@@ -70,7 +65,7 @@ EVEN = 0.35
 def lines(forecast: Forecast) -> list[str]:
     """Return a table of the predictions, then remarks: flags, warnings, advice, other laws."""
     series, document = forecast.series, forecast.json
-    mode = _(_MODE_TEXTS[series.mode])
+    mode = _(MODE_TEXTS[series.mode])
     title = _(
         "{series} · {mode} · efficiency against {base} {base:process|processes}",
         series=printable(series.name or _("prediction")),

@@ -30,7 +30,7 @@ from hackathon.prediction.table import read_table
 from hackathon.prediction.training import Goal
 from hackathon.runs.record import RecordedCheck
 from hackathon.runs.states import SUCCEEDED
-from hackathon.schedulers.profiles import load_cluster
+from hackathon.schedulers.registry import load_cluster
 from hackathon.text.errors import HackathonError, RequestError
 from hackathon.text.json_fields import mapping_of
 from hackathon.text.messages import Message

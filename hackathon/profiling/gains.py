@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from hackathon.config.fields import Scalar
+from hackathon.config.records import Scalar
 from hackathon.profiling.advice import Advice, advice
 from hackathon.profiling.shares import PART_TEXTS, RunShares, StepShares, rounded
 from hackathon.profiling.switches import LINES, SWITCHES, Switch, acts, names_of, value_for

@@ -25,7 +25,7 @@ _CHANGED_TEXTS = {
     "program": N_("the program"),
 }
 
-_VERDICT_TEXTS = {
+VERDICT_TEXTS = {
     "came-true": N_("came true"),
     "not": N_("did not help"),
     "noise": N_("inside the noise"),
@@ -126,7 +126,7 @@ class AdviceOutcome:
     @property
     def verdict_text(self) -> str:
         """The verdict as a short text."""
-        return _(_VERDICT_TEXTS[self.verdict])
+        return _(VERDICT_TEXTS[self.verdict])
 
     @property
     def measured_text(self) -> str:

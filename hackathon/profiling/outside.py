@@ -6,7 +6,6 @@ from math import sqrt
 from pathlib import Path
 
 from hackathon.logs.metrics import rank_files, rank_of
-from hackathon.logs.recorded import FOLDER
 from hackathon.profiling.shares import (
     FEW_SAMPLES,
     HOOKED,
@@ -17,7 +16,7 @@ from hackathon.profiling.shares import (
     RunShares,
     run_shares,
 )
-from hackathon.runs.directory import guarded
+from hackathon.runs.directory import STEPS_FOLDER, guarded
 from hackathon.text.files import read_json
 from hackathon.text.json_fields import count_of, listed, mapping_of, text_of
 from hackathon.text.numbers import finite
@@ -109,7 +108,7 @@ class Seen:
 
 def outside_shares(run: Path, processes: int) -> RunShares | None:
     """Return how the time of a run's steps is split according to its recorders; None without recorded steps."""
-    files = rank_files(guarded(run) / FOLDER, ".json")[:RANKS]
+    files = rank_files(guarded(run) / STEPS_FOLDER, ".json")[:RANKS]
     ranks = {
         rank: report for file in files if (rank := rank_of(file)) < processes and (report := seen(read_json(file)))
     }

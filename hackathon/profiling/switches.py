@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from hackathon.config.fields import Scalar
+from hackathon.config.records import Scalar
 
 WORKERS = 4
 """Loader workers per process that are tried first."""

@@ -38,7 +38,7 @@ _WORD_TEXTS = {
     "nobody": N_("nothing posted"),
 }
 
-_ITEM_TEXTS = {
+ITEM_TEXTS = {
     "account": N_("logged in"),
     "environment": N_("environment"),
     "data": N_("data"),
@@ -221,14 +221,14 @@ def lacking(teams: Mapping[str, TeamReadiness]) -> Iterator[tuple[str, str]]:
         for name, point in readiness.points.items():
             if point.state in DONE or point.state == REFUTED:
                 continue
-            label = _(_ITEM_TEXTS[name])
+            label = _(ITEM_TEXTS[name])
             author = f" ({point.user})" if point.user else ""
             yield (
                 readiness.team,
                 clean_line(f"{label}: {_(_WORD_TEXTS[point.state])}{author} {point.evidence}"),
             )
         for point in readiness.refuted:
-            label = _(_ITEM_TEXTS[point.name])
+            label = _(ITEM_TEXTS[point.name])
             yield (
                 readiness.team,
                 clean_line(_("{what}: {user} claims it, but {why}", what=label, user=point.user, why=point.why)),

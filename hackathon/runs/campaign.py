@@ -33,8 +33,8 @@ from hackathon.runs.submit import Outcome, Outcomes, require_after, submit, subm
 from hackathon.text.files import read_json
 
 if TYPE_CHECKING:
-    from hackathon.jobs.options import Options
     from hackathon.jobs.places import Foreign
+    from hackathon.jobs.request import Options
     from hackathon.jobs.resolve import Sources
     from hackathon.runs.states import RunStatus
     from hackathon.schedulers.base import Scheduler

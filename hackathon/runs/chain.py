@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hackathon.runs.directory import RunDirectory, new_run_id
+from hackathon.runs.directory import RunDirectory, find_runs, new_run_id
 from hackathon.runs.events import job_events
 from hackathon.runs.markers import read_final
 from hackathon.text.errors import HackathonError, RequestError
@@ -128,6 +128,28 @@ def speaking(run: RunDirectory) -> RunDirectory:
         if candidate.claim() is not None and (segment is None or not segment.skipped):
             return candidate
     return runs[0]
+
+
+def newest(runs: Sequence[RunDirectory]) -> RunDirectory | None:
+    """Return the newest run that is a team's work, or a small job of `hackathon ready` if there is nothing else.
+
+    `runs`: newest first.
+    """
+    # a broken run counts as a team's work
+    return next((run for run in runs if not run.known().probe), next(iter(runs), None))
+
+
+def latest_run(folder: Path) -> RunDirectory:
+    """Return the newest run, or of its chain the segment that runs or ran last. Raises RequestError without runs."""
+    run = newest(find_runs(folder))
+    if run is None:
+        raise RequestError(
+            "cli.no_runs",
+            "there are no runs in {folder}",
+            hint="`hackathon try` starts a short one, `hackathon submit` a whole one",
+            folder=folder,
+        )
+    return speaking(run)
 
 
 def in_use(run: RunDirectory) -> bool:

@@ -18,7 +18,7 @@ from hackathon.text.files import LARGEST, write_json
 from hackathon.text.messages import Message, _
 
 if TYPE_CHECKING:
-    from hackathon.config.fields import Scalar
+    from hackathon.config.records import Scalar
     from hackathon.jobs.request import Request
 
 _RUNS_UNKNOWN_TEXTS = {
@@ -46,8 +46,10 @@ REMOVED = ".removed"
 """Hidden folder for the records of deleted runs: their use still counts."""
 BY_HAND = "by-hand."
 """Prefix of the job id that a job script gives itself without a scheduler."""
-READ = ("client", "claim", "events", "logs", "metrics", "telemetry", "env", "stacks", "steps", "profile", "final.json",
-        "request.json")  # fmt: skip
+STEPS_FOLDER = "steps"
+"""Folder of a run with the files of its ranks' recorders."""
+READ = ("client", "claim", "events", "logs", "metrics", "telemetry", "env", "stacks", STEPS_FOLDER, "profile",
+        "final.json", "request.json")  # fmt: skip
 """Files and folders of a run that the toolkit reads for its state, numbers and cause of failure."""
 SURE = 4
 """Number of characters from which any part of an id may name it."""

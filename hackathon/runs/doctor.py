@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import hackathon
-from hackathon.schedulers.profiles import known_dialect, scheduler_of
+from hackathon.schedulers.registry import known_dialect, scheduler_of
 from hackathon.text.errors import HackathonError
 from hackathon.text.messages import N_, NP_, _
 from hackathon.text.units import format_size
@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from hackathon.config.cluster import Cluster
-    from hackathon.jobs.options import Options
-    from hackathon.jobs.request import Request
+    from hackathon.jobs.request import Options, Request
     from hackathon.runs.directory import RunDirectory
 
 GOOD, WARNING, BAD = "good", "warning", "bad"

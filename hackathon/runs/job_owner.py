@@ -12,8 +12,8 @@ import re
 from contextlib import suppress
 
 from hackathon.runs.directory import RunDirectory
-from hackathon.schedulers.accounting import Charge
 from hackathon.schedulers.base import UNKNOWN, JobState
+from hackathon.schedulers.reports import Charge
 from hackathon.text.json_fields import mapping_of, text_of
 from hackathon.text.printable import printable
 

@@ -12,8 +12,8 @@ from hackathon.runs.markers import read_final, read_markers
 from hackathon.runs.record import RunRecord
 from hackathon.runs.states import ENDED, FAILED, HELD, LOST, QUEUED, RUNNING, SUCCEEDED, RunStatus
 from hackathon.runs.status import job_state, status
-from hackathon.schedulers.accounting import JobAccounting
 from hackathon.schedulers.base import OPEN_STATES
+from hackathon.schedulers.reports import JobAccounting
 from hackathon.text.json_fields import moment_of, text_of
 from hackathon.text.numbers import finite, integer
 

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 from hackathon.jobs.cost import gpus_given, running_seconds
 from hackathon.runs.job_owner import FOREIGN, UNNAMED
 from hackathon.runs.states import CREATED, ENDED, ENDING, RUNNING, UNCERTAIN
-from hackathon.schedulers.accounting import JobAccounting
-from hackathon.schedulers.profiles import known_dialect
+from hackathon.schedulers.registry import known_dialect
+from hackathon.schedulers.reports import JobAccounting
 
 if TYPE_CHECKING:
     from hackathon.config.cluster import Cluster

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hackathon.config.fields import Scalar
+from hackathon.config.records import Scalar
 from hackathon.jobs.measured import DEFAULT_METRIC, RUN, measured_by
 from hackathon.jobs.request import newer_version
 from hackathon.jobs.settings import settings_in

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from hackathon.runs import after, events, job_owner
 from hackathon.runs.directory import RunDirectory, file_mode
 from hackathon.runs.markers import Markers, read_final, read_markers
-from hackathon.runs.outputs.record import record_if_over
 from hackathon.runs.states import ENDED, LOST, OPEN, SUCCEEDED, UNCERTAIN, RunStatus, decide
 from hackathon.schedulers.base import OPEN_STATES, JobState
 from hackathon.text.errors import HackathonError
@@ -132,11 +131,11 @@ def _is_uncertain(markers: Markers) -> bool:
 
 def _search(looked: Iterable[_Looked], now: float, load: "Callable[[str], Scheduler] | None") -> None:
     """Search the jobs of UNCERTAIN runs by name, each at most once in MAX_AGE seconds."""
-    from hackathon.runs.submit import recover
-
     for look in looked:
         if not _is_uncertain(look.markers) or 0 <= now - (number(look.seen.get("looked")) or 0.0) < MAX_AGE:
             continue
+        from hackathon.runs.submit import recover
+
         try:
             job_id = recover(look.run, _load(look.run, load))
         except HackathonError as error:
@@ -151,12 +150,14 @@ def _search(looked: Iterable[_Looked], now: float, load: "Callable[[str], Schedu
 
 def _ask(looked: Iterable[_Looked], now: float, load: "Callable[[str], Scheduler] | None") -> None:
     """Send one query to each scheduler of each cluster."""
-    from hackathon.schedulers import runner
-
     groups: dict[tuple[str, str], list[_Looked]] = {}
     for look in looked:
         if look.wants_answer:
             groups.setdefault(scheduler_of(look.run), []).append(look)
+    if not groups:
+        return
+    from hackathon.schedulers import runner
+
     for (__, cluster), group in groups.items():
         # A cancelled job that is slow to stop is killed; then the run's folder does not record its end.
         news = [t for look in group for t in (look.markers.ended, look.markers.cancelled) if t is not None]
@@ -386,6 +387,8 @@ def _seal(run: RunDirectory, status: RunStatus, now: float) -> RunStatus:
         run.files.appeared("final.json")
     except OSError:
         return replace(status, sealed=False)
+    from hackathon.runs.outputs.record import record_if_over
+
     record_if_over(run)
     return status
 

@@ -31,7 +31,7 @@ from hackathon.text.uptime import age as age_of
 from hackathon.text.uptime import lives, this_process
 
 if TYPE_CHECKING:
-    from hackathon.config.fields import Scalar
+    from hackathon.config.records import Scalar
     from hackathon.jobs.request import Request
 
 SCHEMA_VERSION = 1

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from hackathon.config.fields import Scalar
+from hackathon.config.records import Scalar
 from hackathon.jobs.settings import value_text
 from hackathon.profiling.gains import GainEvidence, TunedOption
 from hackathon.profiling.outcomes import Change

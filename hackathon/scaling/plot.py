@@ -17,7 +17,7 @@ from hackathon.scaling.show import label, plain, state
 from hackathon.scaling.table import OPEN, SUCCEEDED, TARGET, lower_is_better, points_of, series_of
 from hackathon.text.errors import HackathonError, RequestError, UnavailableError
 from hackathon.text.files import write_whole
-from hackathon.text.messages import N_, _, pgettext, speaking
+from hackathon.text.messages import _, pgettext, speaking
 from hackathon.text.messages import language as current_language
 from hackathon.text.paths import child_environment, shipped
 
@@ -226,7 +226,7 @@ def _fills(results: Mapping[str, Any], title: str) -> dict[str, Any]:
             if base
             else ""
         )
-        + (_(N_(" · dashed: predicted, 90 %") if validated else N_(" · dashed: predicted, a range")) if band else ""),
+        + ((_(" · dashed: predicted, 90 %") if validated else _(" · dashed: predicted, a range")) if band else ""),
         "base": bases[0],
         "x_domain": [low / 2**0.15, high * 2**0.15],
         "x_ticks": sizes,

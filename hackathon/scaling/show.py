@@ -14,6 +14,11 @@ from hackathon.scaling.table import SUCCEEDED, TARGET, points_of, series_of
 from hackathon.text.csv_cells import harmless
 from hackathon.text.messages import N_, NP_, _
 
+MODE_NAMES = {
+    "weak": N_("weak scaling"),
+    "strong": N_("strong scaling"),
+}
+
 _LAW_TEXTS = {
     "amdahl": N_("Amdahl's law, {formula}"),
     "gustafson": N_("Gustafson's law, {formula}"),
@@ -36,7 +41,7 @@ _STATE_TEXTS = {
     "uncertain": N_("UNCERTAIN"),
 }
 
-_MODE_TEXTS = {
+MODE_TEXTS = {
     "weak": N_("weak scaling (fixed batch per process)"),
     "strong": N_("strong scaling (fixed global batch)"),
 }
@@ -199,7 +204,7 @@ def basis(results: Mapping[str, Any]) -> list[str]:
             )
         )
     if results.get("mode_asked"):
-        asked, measured = (_(_MODE_TEXTS[results[name]]) for name in ("mode_asked", "mode"))
+        asked, measured = (_(MODE_TEXTS[results[name]]) for name in ("mode_asked", "mode"))
         lines.append(
             _(
                 "the study was started as {asked}, but the samples of a step show {measured}; the table "
@@ -418,7 +423,7 @@ def _table(results: Mapping[str, Any], terminal: bool, color: bool, width: int) 
         markup=False,
         emoji=False,
     )
-    mode = _(_MODE_TEXTS[results["mode"]]) if results["mode"] in ("weak", "strong") else ""
+    mode = _(MODE_TEXTS[results["mode"]]) if results["mode"] in ("weak", "strong") else ""
     console.print(Text(plain(results["study"]) + (f" · {mode}" if mode else ""), style="bold"))
     table = Table(box=box.ROUNDED if terminal else None, pad_edge=terminal, header_style="bold")
     first = len(varied(results))

@@ -13,13 +13,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from hackathon.schedulers.accounting import JobAccounting
 from hackathon.schedulers.dialect import Dialect, Header
 from hackathon.schedulers.failures import FAILURES
-from hackathon.schedulers.machine import NodeGroup, QueueInfo
 from hackathon.text.errors import UnavailableError
 
-if TYPE_CHECKING:  # otherwise every command would load what only `lint` and `convert` need
+if TYPE_CHECKING:  # otherwise every command would load what few of them need
+    from hackathon.schedulers.reports import JobAccounting, NodeGroup, QueueInfo
     from hackathon.schedulers.scripts import ScriptLanguage
 
 # Job states. FINISHED: the job ended, and the scheduler gives no cause. UNKNOWN: a state code without a meaning here;
@@ -224,7 +223,7 @@ class Scheduler(ABC):
         """Return the command that lists queues."""
 
     @abstractmethod
-    def parse_queues(self, answer: CommandOutput) -> list[QueueInfo]:
+    def parse_queues(self, answer: CommandOutput) -> "list[QueueInfo]":
         """Return the queues."""
 
     # ---- hooks of a submission
@@ -319,7 +318,7 @@ class Scheduler(ABC):
         """
         return []
 
-    def parse_accounting(self, answers: list[CommandOutput], ids: list[str]) -> dict[str, JobAccounting]:
+    def parse_accounting(self, answers: list[CommandOutput], ids: list[str]) -> "dict[str, JobAccounting]":
         """Return id → every life of the job with its nodes and seconds; unknown ids are omitted.
 
         Example: `{"17": JobAccounting((Charge(start, end, seconds, nodes, gpus, name, owner),))}`; a charge whose owner
@@ -355,7 +354,7 @@ class Scheduler(ABC):
         """
         return []
 
-    def parse_nodes(self, answers: list[CommandOutput]) -> list[NodeGroup]:
+    def parse_nodes(self, answers: list[CommandOutput]) -> "list[NodeGroup]":
         """Return the nodes, equal ones together (see `words.grouped`). Raises SchedulerError.
 
         Example: `[NodeGroup(4, queues=("main",), cores=36, memory=256 * 2**30, gpus=2, gpu="p100")]`.

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from hackathon.config.cluster import Cluster, Queue
-from hackathon.config.fields import KeyPath
+from hackathon.config.records import KeyPath
 from hackathon.schedulers import runner
 from hackathon.schedulers.base import Scheduler, SchedulerError
-from hackathon.schedulers.machine import NodeGroup, QueueInfo
+from hackathon.schedulers.reports import NodeGroup, QueueInfo
 from hackathon.text.units import format_walltime
 
 TOLERANCE = 0.1

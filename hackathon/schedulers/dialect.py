@@ -238,7 +238,7 @@ class Dialect:
     def of(cls, values: Mapping[str, Any]) -> Self:
         """Return the dialect with these values; invalid values of another toolkit version are ignored.
 
-        Values of profiles were checked before (`profiles.py`).
+        Values of profiles were checked before (`registry.py`).
         """
         readable = {}
         for entry in fields(cls):

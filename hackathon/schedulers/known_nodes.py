@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from hackathon.config.cluster import Cluster
-from hackathon.schedulers import profiles, runner
+from hackathon.schedulers import registry, runner
 from hackathon.schedulers.base import Scheduler, SchedulerError
 from hackathon.schedulers.foreign import KEPT as SITE_VARIABLES
-from hackathon.schedulers.machine import NodeGroup
+from hackathon.schedulers.reports import NodeGroup
 from hackathon.text.files import read_json, write_json
 from hackathon.text.paths import user_cache
 
@@ -30,9 +30,9 @@ def known_nodes(cluster: Cluster) -> tuple[NodeGroup, ...]:
 
     Also none when the scheduler does not report nodes, is not on this machine, or does not answer.
     """
-    if cluster.node.cores != "auto" or profiles.dialect_of(cluster).this_machine:
+    if cluster.node.cores != "auto" or registry.dialect_of(cluster).this_machine:
         return ()
-    scheduler = profiles.scheduler_of(cluster)
+    scheduler = registry.scheduler_of(cluster)
     argvs = scheduler.nodes_argv()
     if not argvs:
         return ()

@@ -6,8 +6,8 @@ from pathlib import Path
 from hackathon.config import load
 from hackathon.config.check import find_key
 from hackathon.config.evidence import cited_values
-from hackathon.config.fields import KeyPath
 from hackathon.config.problems import ConfigError
+from hackathon.config.records import KeyPath
 from hackathon.config.yaml import parse_yaml
 from hackathon.config.yaml_edit import NotEditableError, inline, remove, set_value
 from hackathon.schedulers import registry

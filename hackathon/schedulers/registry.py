@@ -1,18 +1,23 @@
-"""Schedulers by name: built-ins, imported on first use, and plug-ins."""
+"""Schedulers by name (built-ins, imported on first use, and plug-ins), and clusters with the dialect of theirs."""
 
 import functools
 import importlib
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hackathon.config import plug_ins
+from hackathon.config import load as files
+from hackathon.config.cluster import Cluster
 from hackathon.schedulers.dialect import Dialect, JobAllocation
 from hackathon.text.errors import RequestError
+from hackathon.text.paths import shipped
 
 if TYPE_CHECKING:
+    from hackathon.config.plug_ins import PlugIn
+    from hackathon.config.problems import Problem
     from hackathon.schedulers.base import Scheduler
     from hackathon.schedulers.scripts import ScriptLanguage
 
@@ -62,6 +67,8 @@ def load(name: str, dialect: Mapping[str, Any] | None = None) -> "Scheduler":
     if name in BUILT_IN:
         sites = [target for (owner, key, value), target in SITES.items() if owner == name and values.get(key) == value]
         return _with_dialect(_class(sites[0] if sites else BUILT_IN[name][0])(), values)
+    from hackathon.config import plug_ins
+
     plug_in = _plug_in(name)
     kind = plug_ins.load(plug_in)
     try:
@@ -93,6 +100,41 @@ def _dialect_type(name: str, folders: tuple[str, ...]) -> type[Dialect] | None:
         return type(load(name).dialect)
     except RequestError:
         return None
+
+
+def load_cluster(name: str, folders: Sequence[Path] = ()) -> Cluster:
+    """Return the checked profile of a cluster; its `dialect` contains every key of its scheduler's dialect.
+
+    `folders` are searched before the user's and the shipped profiles. Raises ConfigError with all problems of the file,
+    RequestError for an unknown name. The dialect of an unavailable scheduler is not checked.
+    """
+    return files.load_cluster(name, folders, dialect_type)
+
+
+def load_cluster_file(path: Path) -> Cluster:
+    """Return the profile in a file that `config.load.find_cluster` gave, checked as `load_cluster` does."""
+    return files.load_cluster_file(path, dialect_type)
+
+
+def list_clusters(folders: Sequence[Path] = ()) -> "tuple[list[Cluster], list[Problem]]":
+    """Return the clusters by name, and the problems of unreadable profiles."""
+    return files.list_clusters(folders, dialect_type)
+
+
+def dialect_of(cluster: Cluster) -> Dialect:
+    """Return a cluster's dialect. Raises RequestError when its scheduler is unavailable."""
+    return load_dialect(cluster.scheduler, cluster.dialect)
+
+
+def known_dialect(cluster: Cluster) -> Dialect:
+    """Return a cluster's dialect, or one without keys and hooks when its scheduler is unavailable (old runs remain)."""
+    kind = dialect_type(cluster.scheduler) or Dialect
+    return kind.of(cluster.dialect)
+
+
+def scheduler_of(cluster: Cluster) -> "Scheduler":
+    """Return a cluster's scheduler with its dialect. Raises RequestError when it is unavailable."""
+    return load(cluster.scheduler, cluster.dialect)
 
 
 def allocation(environment: Mapping[str, str]) -> JobAllocation | None:
@@ -127,6 +169,8 @@ def dialect_types() -> dict[str, type[Dialect]]:
 
 def names() -> list[str]:
     """Return the names of all schedulers with plug-ins, including those that do not load (see `problems`)."""
+    from hackathon.config import plug_ins
+
     return sorted({*BUILT_IN, *(plug_in.name for plug_in in plug_ins.of_kind("schedulers"))})
 
 
@@ -138,6 +182,20 @@ def here() -> list[str]:
         return os.path.exists(mark) if mark.startswith("/") else shutil.which(mark) is not None  # noqa: PTH110
 
     return [name for name, marks in MARKS.items() if any(map(there, marks))]
+
+
+def likely_cluster() -> str | None:
+    """Return the profile to use when the user names none: a machine without a scheduler is a laptop.
+
+    A scheduler whose sites are alike has a shipped profile of its own name. None if they differ too much to guess.
+    """
+    recognised = here()
+    if not recognised:
+        return "laptop"
+    dialect = dialect_type(recognised[0])
+    if dialect is None or not dialect.sites_are_alike:
+        return None
+    return recognised[0] if shipped("templates", "clusters", f"{recognised[0]}.yaml").is_file() else None
 
 
 def problems() -> dict[str, str]:
@@ -171,7 +229,9 @@ def _class(target: str) -> Any:
     return getattr(importlib.import_module(module), attribute)
 
 
-def _plug_in(name: str) -> plug_ins.PlugIn:
+def _plug_in(name: str) -> "PlugIn":
+    from hackathon.config import plug_ins
+
     plug_in = plug_ins.find("schedulers", name)
     if plug_in is not None:
         return plug_in

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import IO, TypeVar
 
 from hackathon.schedulers import cache, foreign
-from hackathon.schedulers.accounting import JobAccounting
 from hackathon.schedulers.base import (
     NO_ANSWER,
     UNKNOWN,
@@ -25,7 +24,7 @@ from hackathon.schedulers.base import (
     StatusAnswer,
     Submission,
 )
-from hackathon.schedulers.machine import NodeGroup, QueueInfo
+from hackathon.schedulers.reports import JobAccounting, NodeGroup, QueueInfo
 from hackathon.schedulers.words import printable
 from hackathon.text.errors import RequestError
 from hackathon.text.messages import _

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from hackathon.schedulers.base import CommandOutput, SchedulerError
-from hackathon.schedulers.machine import NodeGroup
+from hackathon.schedulers.reports import NodeGroup
 from hackathon.text.numbers import digits
 
 LONGEST = 400

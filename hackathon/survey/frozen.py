@@ -10,7 +10,7 @@ from hackathon.config.records import rebuild
 from hackathon.config.survey import Question, Survey
 from hackathon.text.errors import RequestError
 from hackathon.text.files import known_json
-from hackathon.text.messages import LANGUAGES, N_, _, speaking
+from hackathon.text.messages import LANGUAGES, _, speaking
 
 if TYPE_CHECKING:
     from hackathon.config.event import Event
@@ -46,14 +46,14 @@ def survey_digest(survey: Survey) -> str:
 
 def promise(survey: Survey) -> str:
     """Return the promise to respondents, in the current language."""
-    return _(
-        N_(
+    return (
+        _(
             "Anonymous in everything that is published: results of small groups are not shown separately, and "
             "free-text answers are published only after review. Not anonymous to the organisers who collect "
             "it: until the survey is closed, files show who wrote them and when."
         )
         if survey.anonymous
-        else N_(
+        else _(
             "Not anonymous: the organisers and the tutors read your answers together with your team, to "
             "prepare the event. Nothing of them is published."
         )

@@ -198,7 +198,7 @@ def _of_items(items: Sequence[ItemSummary], told_elsewhere: Container[str]) -> l
 def _rating_table(items: Sequence[ItemSummary], names: Sequence[str] = (), title: str = "") -> Table:
     most = max(item.question.levels for item in items)
     heads = [
-        _(N_("group") if names else N_("question")),
+        (_("group") if names else _("question")),
         *(str(level) for level in range(1, most + 1)),
         *(
             _(key)
@@ -261,7 +261,7 @@ def _choice_table(item: ItemSummary) -> Table:
 
 def _number_table(items: Sequence[ItemSummary], names: Sequence[str] = (), title: str = "") -> Table:
     heads = (
-        _(N_("group") if names else N_("question")), _("n"),
+        (_("group") if names else _("question")), _("n"),
         pgettext("survey_summary", "missing"), _("median"), _("quartiles"),
         _("mean"),
     )  # fmt: skip

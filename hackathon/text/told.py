@@ -4,9 +4,10 @@ Apart from `messages`, which the small command of the local scheduler loads and 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from hackathon.text.light_dataclass import dataclass
 from hackathon.text.messages import Message, _
 
 

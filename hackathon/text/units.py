@@ -3,6 +3,18 @@
 import re
 import time
 
+from hackathon.text.messages import N_
+
+WEEKDAY_TEXTS = {
+    0: N_("Mon"),
+    1: N_("Tue"),
+    2: N_("Wed"),
+    3: N_("Thu"),
+    4: N_("Fri"),
+    5: N_("Sat"),
+    6: N_("Sun"),
+}
+
 PER_PROCESS = ("/gpu", "/process", "/rank")
 """Endings of units of the rate of one process, in lower case."""
 _CLOCK = re.compile(r"(?:(?P<days>\d{1,4})-)?(?P<hours>\d{1,6}):(?P<minutes>\d{1,2})(?::(?P<seconds>\d{1,2}))?\Z")

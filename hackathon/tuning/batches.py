@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hackathon.config.fields import Scalar
+from hackathon.config.records import Scalar
 from hackathon.runs.directory import RunDirectory
 from hackathon.text.errors import RequestError
 from hackathon.text.json_fields import listed, mapping_of, text_of

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hackathon.config.command import interpreter_of
-from hackathon.config.fields import Scalar
+from hackathon.config.records import Scalar
 from hackathon.jobs.grid import with_settings
 from hackathon.jobs.plan import Plan
 from hackathon.jobs.resolve import declared_parameters, resolve

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-from hackathon.config.fields import Scalar
 from hackathon.config.recipe import Parameter
+from hackathon.config.records import Scalar
 from hackathon.runs.source.program_text import program_files
 
 if TYPE_CHECKING:

@@ -4,15 +4,15 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from hackathon.access.ownership import foreign, own
-from hackathon.config.fields import Scalar
 from hackathon.config.load import PROJECT_FILE, load_project
 from hackathon.config.problems import ConfigError
 from hackathon.config.project import Project
 from hackathon.config.recipe import Parameter
+from hackathon.config.records import Scalar
 from hackathon.config.yaml_edit import NotEditableError, set_value
+from hackathon.jobs.script import in_double_quotes
 from hackathon.text.errors import RequestError
 from hackathon.text.files import open_regular, write_whole
-from hackathon.text.quoting import in_double_quotes
 
 MAXIMUM = 1 << 20
 SHAPE = ("job.nodes", "job.processes", "job.processes_per_node")

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hackathon.config.fields import Scalar
+from hackathon.config.records import Scalar
 from hackathon.text.json_fields import count_of, listed, mapping_of, text_of
 from hackathon.text.numbers import finite, integer
 from hackathon.tuning.intervals import FALSE_CLAIMS

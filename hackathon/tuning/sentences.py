@@ -13,7 +13,7 @@ from hackathon.tuning.intervals import FALSE_CLAIMS
 from hackathon.tuning.result import SpeedupResult
 from hackathon.tuning.verdict import LOG, OptionRow
 
-_KIND_TEXTS = {
+PROBE_KIND_TEXTS = {
     "search": N_("search"),
     "confirm": N_("confirmation, longer"),
     "bf16": N_("with bf16"),
@@ -35,7 +35,7 @@ _HEAD_TEXTS = {
     "memory": N_("peak memory"),
 }
 
-_VERDICT_TEXTS = {
+VERDICT_TEXTS = {
     "faster": N_("faster"),
     "slower": N_("slower"),
     "none": N_("within the noise"),
@@ -84,7 +84,7 @@ def option_cells(row: OptionRow) -> list[str]:
         row.name,
         f"{ratio.middle:.3f}×" if ratio is not None else "–",
         interval,
-        _(_VERDICT_TEXTS[row.verdict]),
+        _(VERDICT_TEXTS[row.verdict]),
         _(_LOSS_TEXTS[row.loss]),
         row.reason or "–",
     ]
@@ -161,7 +161,7 @@ def probe_cells(probe: BatchProbe) -> list[str]:
 
 def kind_text(probe: BatchProbe) -> str:
     """Return the purpose of a start as text."""
-    return _(_KIND_TEXTS[probe.kind])
+    return _(PROBE_KIND_TEXTS[probe.kind])
 
 
 def largest_sentences(search: LargestBatch, run: str) -> Iterator[str]:

@@ -7,7 +7,7 @@ from itertools import combinations
 from statistics import median
 from typing import Any, Literal, cast, get_args
 
-from hackathon.config.fields import Scalar
+from hackathon.config.records import Scalar
 from hackathon.scaling.table import grows_with_processes, lower_is_better
 from hackathon.text.json_fields import count_of, mapping_of, text_of
 from hackathon.text.messages import N_, _

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from hackathon.index.members import Members
 from hackathon.index.uses import Counted
 from hackathon.runs.lives import BASES, GOING, NO_END, UNCLEAR, gpus_of
-from hackathon.schedulers.profiles import load_cluster
+from hackathon.schedulers.registry import load_cluster
 from hackathon.text.errors import HackathonError
 from hackathon.usage.days import by_day, day_of
 

@@ -8,7 +8,7 @@ from hackathon.text.messages import N_, NP_, _
 from hackathon.text.printable import printable
 from hackathon.usage.usage import Amount, Sum, Usage
 
-_KIND_TEXTS = {
+BUDGET_KINDS = {
     "node_hours": N_("node-hours"),
     "gpu_hours": N_("GPU-hours"),
     "tokens": N_("tokens"),
@@ -160,7 +160,7 @@ def _budgeted(amount: Amount) -> list[str]:
         return "–" if value is None else f"{value:.3f}"
 
     share = "–" if amount.share is None else f"{100 * amount.share:.1f} %"
-    kind = _(_KIND_TEXTS[amount.kind])
+    kind = _(BUDGET_KINDS[amount.kind])
     return [kind, number(amount.used), number(amount.budget), share, number(amount.left)]
 
 

@@ -36,7 +36,7 @@ srun: error: n2: task 3: Exited with exit code 1
 _CHILD = """
 import json, resource, sys, time
 from pathlib import Path
-from hackathon.config.load import load_rules
+from hackathon.config.rule_files import load_rules
 from hackathon.diagnosis.scan import LogFile, Scanner
 rules, _ = load_rules()
 begun = time.perf_counter()
@@ -93,7 +93,7 @@ def _line(chance: random.Random) -> str:
 def patterns_of_rules() -> list[str]:
     """Return the shipped rules' patterns as ripgrep reads them."""
     from hackathon.config.literals import expression
-    from hackathon.config.load import load_rules
+    from hackathon.config.rule_files import load_rules
 
     rules, problems = load_rules()
     for problem in problems:

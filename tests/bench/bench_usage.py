@@ -86,7 +86,7 @@ def main() -> None:
         make(folder, count)
         from hackathon.config.load import load_event
         from hackathon.jobs.request import Request
-        from hackathon.schedulers.profiles import load_cluster
+        from hackathon.schedulers.registry import load_cluster
         from hackathon.usage.budget import standing
         from hackathon.usage.usage import usage
 

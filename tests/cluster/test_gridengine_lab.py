@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hackathon.text.quoting import shell_word
+from hackathon.jobs.script import shell_word
 from support.gridengine_lab.lab import GridEngineLab, missing
 from support.patience import STRETCH
 from support.virtual_nodes.network import LabError

@@ -15,7 +15,7 @@ from hackathon.rehearsal.rehearsal import RehearsalLimits, is_enough, note_end, 
 from hackathon.rehearsal.understood import understand
 from hackathon.runs.directory import RunDirectory
 from hackathon.runs.states import RunStatus
-from hackathon.schedulers.profiles import load_cluster
+from hackathon.schedulers.registry import load_cluster
 from support.backends import Backend, LocalBackend, Site, SlurmBackend, until
 from support.paths import TESTS
 from support.patience import STRETCH

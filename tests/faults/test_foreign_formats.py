@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hackathon.board.entry import BadEntry, Entry, decode, encode, new_id
-from hackathon.config import load
+from hackathon.config import load, rule_files
 from hackathon.config.rule import Rule
 from hackathon.diagnosis.examine import diagnose_files, diagnose_run
 from hackathon.diagnosis.hangs.hang import find_hang
@@ -33,7 +33,7 @@ from hackathon.runs.study import find_studies
 from hackathon.scaling.collect import study_results
 from hackathon.schedulers.base import CommandOutput
 from hackathon.schedulers.pbs.commands import Pbs
-from hackathon.schedulers.profiles import load_cluster
+from hackathon.schedulers.registry import load_cluster
 from hackathon.schedulers.slurm.commands import Slurm
 from hackathon.text.errors import HackathonError
 from hackathon.web.crate.crate import collect
@@ -114,7 +114,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def facts() -> list[Rule]:
     """The rules that look at a run's records, in one list for all: making it ready takes a while."""
-    return [rule for rule in load.load_rules()[0] if rule.fact]
+    return [rule for rule in rule_files.load_rules()[0] if rule.fact]
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -216,7 +216,7 @@ YAML = {
     "project.yaml": (ROOT / "team_projects" / "digits" / "project.yaml", load.load_project),
     "hackathon.yaml": (None, load.load_event),
     "recipe.yaml": (ROOT / "recipes" / "torch-ddp" / "recipe.yaml", load.load_recipe),
-    "rule.yaml": (ROOT / "templates" / "rules" / "nccl.yaml", load.load_rule_file),
+    "rule.yaml": (ROOT / "templates" / "rules" / "nccl.yaml", rule_files.load_rule_file),
     "survey.yaml": (next((ROOT / "templates" / "surveys").glob("*.yaml")), load.load_survey),
     "cluster.yaml": (ROOT / "templates" / "clusters" / "reedbush-h.yaml", None),
 }

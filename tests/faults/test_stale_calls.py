@@ -18,7 +18,7 @@ from hackathon.board.entry import Entry
 from hackathon.board.people import People
 from hackathon.board.store import write_entry
 from hackathon.cli.main import run as hackathon
-from hackathon.config.load import load_rules
+from hackathon.config.rule_files import load_rules
 from hackathon.diagnosis.cache import keep
 from hackathon.diagnosis.examine import Diagnosis, diagnose_run
 from hackathon.diagnosis.scan import RuleSet

@@ -18,18 +18,18 @@ from hypothesis import strategies as st
 
 from hackathon.config import load
 from hackathon.config.cluster import PLAIN_LAUNCHERS, Cluster
-from hackathon.jobs.options import Options
 from hackathon.jobs.render import render_files
+from hackathon.jobs.request import Options
 from hackathon.jobs.resolve import Sources, resolve
-from hackathon.schedulers import profiles, registry
+from hackathon.schedulers import registry
 from hackathon.schedulers.base import Submission
 from hackathon.schedulers.dialect import Header
 from hackathon.text.errors import RequestError
 from support.kubernetes_schemas import complaints
 
 MANIFESTS = Path(__file__).parent / "manifests"
-CLUSTERS = [cluster for cluster in profiles.list_clusters([])[0]
-            if "job.yaml" in profiles.dialect_of(cluster).file_names]  # fmt: skip
+CLUSTERS = [cluster for cluster in registry.list_clusters([])[0]
+            if "job.yaml" in registry.dialect_of(cluster).file_names]  # fmt: skip
 RECIPES = [recipe.name for recipe in load.list_recipes([])[0]]
 _recipe = cache(lambda name: load.load_recipe(name, []))
 OWNER = {"run_as_user": 1001, "run_as_group": 2001}

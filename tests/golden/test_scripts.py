@@ -21,33 +21,32 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import hackathon.config.cluster
 from hackathon.config import load
 from hackathon.config.cluster import ALL_LAUNCHERS, PLAIN_LAUNCHERS, Starter
-from hackathon.jobs import machine
 from hackathon.jobs.binding import BINDING_LAUNCHERS
 from hackathon.jobs.check import CheckError, check
-from hackathon.jobs.options import Options
 from hackathon.jobs.render import JobScript, render
-from hackathon.jobs.request import Request
+from hackathon.jobs.request import Options, Request
 from hackathon.jobs.resolve import Sources, resolve
-from hackathon.schedulers import profiles
+from hackathon.schedulers import registry
 from support.golden import TABLE, VALUES, Case, Rendered, Reviewed, files_of, read_files, reviewed, write_files
 
 RECIPES = [recipe.name for recipe in load.list_recipes([])[0]]
-CLUSTERS = [cluster.name for cluster in profiles.list_clusters([])[0]]
+CLUSTERS = [cluster.name for cluster in registry.list_clusters([])[0]]
 CASES = [Case(recipe, cluster, launcher) for recipe in RECIPES for cluster in CLUSTERS for launcher in ALL_LAUNCHERS]
 
 
 @pytest.fixture(autouse=True)
 def fixed_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     """`auto` must not make the files depend on the machine that runs the test."""
-    monkeypatch.setattr(machine, "cores", lambda: 4)
-    monkeypatch.setattr(machine, "gpus", lambda: 0)
+    monkeypatch.setattr(hackathon.config.cluster, "cores_here", lambda: 4)
+    monkeypatch.setattr(hackathon.config.cluster, "gpus_here", lambda: 0)
 
 
 # each test has an empty cache of its own: what does not change is read once
 _recipe = cache(lambda name: load.load_recipe(name, []))
-_cluster = cache(lambda name: profiles.load_cluster(name, []))
+_cluster = cache(lambda name: registry.load_cluster(name, []))
 
 
 @cache
@@ -55,7 +54,7 @@ def _rendered(case: Case) -> tuple[Request, JobScript]:
     recipe, folder = _recipe(case.recipe)
     cluster = _cluster(case.cluster)
     nodes = 1 if cluster.starter == "local" or case.launcher == "local" else 2
-    group = "pz0425" if profiles.known_dialect(cluster).wants_group else None
+    group = "pz0425" if registry.known_dialect(cluster).wants_group else None
     options = Options(nodes=nodes, launcher=case.launcher, group=group)
     sources = Sources(cluster=cluster, options=options, recipe=recipe, folder=folder)
     request = resolve(sources)

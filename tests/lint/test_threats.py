@@ -242,7 +242,7 @@ READERS: dict[str, tuple[str, str]] = {
     "cli/run/logs.py": ("_raw", "file of a run"),
     "cli/survey/open.py": ("command", WRITES),
     "cli/survey/serve.py": ("command _serve", "drop box and token"),
-    "config/cache.py": ("recall", "cache"),
+    "config/load.py": ("recall", "cache"),
     "config/plug_ins.py": ("_recall", "cache"),
     "config/validate.py": ("_checked", "cache"),
     "diagnosis/bundle.py": ("_packed", WRITES),

@@ -15,8 +15,8 @@ from hackathon.jobs.script import JobScript
 from hackathon.runs.create import create
 from hackathon.runs.directory import RunDirectory
 from hackathon.schedulers.base import CommandOutput, JobState, Scheduler, SchedulerError, StatusAnswer, Submission
-from hackathon.schedulers.machine import QueueInfo
 from hackathon.schedulers.pbs.commands import Pbs
+from hackathon.schedulers.reports import QueueInfo
 from hackathon.schedulers.slurm.commands import Slurm
 
 SCRIPT = JobScript("#!/bin/bash\n. ./hackathon.sh\necho job\n", "#!/bin/bash\necho rank\n", "hk_run() { echo run; }\n")

@@ -16,7 +16,7 @@ from hackathon.index.record import RunEntry
 from hackathon.scaling import cluster_measurements as measured
 from hackathon.schedulers import runner
 from hackathon.schedulers.base import SchedulerError
-from hackathon.schedulers.machine import QueueInfo
+from hackathon.schedulers.reports import QueueInfo
 from hackathon.text.messages import speaking
 from hackathon.web.views.cluster import clusters_view, cores
 from support.pages.rendered import HOSTILE, harmless, page, read

@@ -86,9 +86,7 @@ def _listed(words: tuple[str, ...], part: str, rule: str, unsolved: bool, shared
     elif posts:
         echo_posts(posts, board.people)
     else:
-        click.echo(
-            _(N_("no post matches") if words or part or rule or unsolved else N_("there are no posts yet")), err=True
-        )
+        click.echo(_("no post matches") if words or part or rule or unsolved else _("there are no posts yet"), err=True)
 
 
 @named(

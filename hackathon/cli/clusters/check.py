@@ -50,7 +50,7 @@ def command(name: str, live: bool, output: Path | None, as_json: bool) -> int:
     from hackathon.config.load import find_cluster
     from hackathon.config.trust import folders_that_count
     from hackathon.config.yaml import read_yaml
-    from hackathon.schedulers import profiles
+    from hackathon.schedulers import registry
 
     if output is not None and not live:
         raise RequestError(
@@ -59,8 +59,8 @@ def command(name: str, live: bool, output: Path | None, as_json: bool) -> int:
             hint="hackathon clusters check NAME --live --output FILE",
         )
     folders = folders_that_count(Path.cwd())
-    path, cluster = find_cluster(name, folders), profiles.load_cluster(name, folders)
-    profiles.scheduler_of(cluster)  # its plug-in may be missing here
+    path, cluster = find_cluster(name, folders), registry.load_cluster(name, folders)
+    registry.scheduler_of(cluster)  # its plug-in may be missing here
     written = read_yaml(path).value
     bare = [value.key for value in unconfirmed(written)]
     value: dict[str, Any] = {
@@ -93,16 +93,16 @@ def _live(
 ) -> int:
     import time
 
-    from hackathon.schedulers import comparison, profiles, proposal
+    from hackathon.schedulers import comparison, proposal, registry
 
-    if profiles.dialect_of(cluster).this_machine:
+    if registry.dialect_of(cluster).this_machine:
         raise RequestError(
             "clusters.this_machine",
             "{name} describes whatever machine it is used on: there is nothing to compare",
             hint="omit --live to check the file",
             name=cluster.name,
         )
-    scheduler = profiles.scheduler_of(cluster)
+    scheduler = registry.scheduler_of(cluster)
     machine = comparison.ask(scheduler)
     if cluster.queues and not {queue.name for queue in machine.queues} & set(cluster.queues):
         raise RequestError(

@@ -24,10 +24,10 @@ def command(as_json: bool) -> None:
     from hackathon.config import load
     from hackathon.config.trust import folders_that_count
     from hackathon.jobs.origins import origin_text
-    from hackathon.schedulers import profiles
+    from hackathon.schedulers import registry
 
     folders = folders_that_count(Path.cwd())
-    entries, problems = profiles.list_clusters(folders)
+    entries, problems = registry.list_clusters(folders)
     files, __ = load.cluster_files(folders)
     origins = {cluster.name: load.origin_of(files[cluster.name], folders) for cluster in entries}
     if as_json:

@@ -8,7 +8,7 @@ import click
 
 from hackathon.cli.json_output import echo_json
 from hackathon.cli.options import Assignment, Walltime, completing, named, runs_folder
-from hackathon.jobs.options import Options
+from hackathon.jobs.request import Options
 from hackathon.text.errors import RequestError
 from hackathon.text.messages import _
 

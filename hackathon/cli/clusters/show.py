@@ -14,7 +14,7 @@ from hackathon.text.messages import _, localized
 if TYPE_CHECKING:
     from hackathon.config.cluster import Cluster
     from hackathon.config.evidence import CitedValue
-    from hackathon.schedulers.machine import QueueInfo
+    from hackathon.schedulers.reports import QueueInfo
 
 
 @named(
@@ -38,11 +38,11 @@ def command(name: str, live: bool, with_evidence: bool, as_json: bool) -> None:
     from hackathon.config.trust import folders_that_count
     from hackathon.config.yaml import read_yaml
     from hackathon.scaling.cluster_measurements import measured
-    from hackathon.schedulers import profiles
+    from hackathon.schedulers import registry
 
     folders = folders_that_count(Path.cwd())
     path = find_cluster(name, folders)
-    cluster = profiles.load_cluster_file(path)
+    cluster = registry.load_cluster_file(path)
     values = cited_values(read_yaml(path).value) if as_json or with_evidence else []
     if as_json:
         value: dict[str, Any] = {"schema_version": 1, **asdict(cluster), "measured": measured(cluster.name)}
@@ -157,6 +157,6 @@ def _echo_live(queues: "Sequence[QueueInfo]") -> None:
 
 def _ask(cluster: "Cluster") -> "list[QueueInfo]":
     from hackathon.schedulers import runner
-    from hackathon.schedulers.profiles import scheduler_of
+    from hackathon.schedulers.registry import scheduler_of
 
     return runner.queues(scheduler_of(cluster))

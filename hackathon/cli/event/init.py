@@ -174,7 +174,7 @@ def _table(path: Path, event_file: Path) -> "ParticipantTable":
 def _draft(folder: Path, values: dict[str, Any], table: "ParticipantTable | None") -> "Draft":
     """Return a draft from the options, with defaults for missing ones."""
     from hackathon.event.draft import Draft
-    from hackathon.schedulers.profiles import load_cluster
+    from hackathon.schedulers.registry import load_cluster
 
     if values["cluster"]:
         load_cluster(values["cluster"], [folder])
@@ -199,7 +199,7 @@ def _asked(folder: Path, table: "ParticipantTable | None") -> "Draft":
     from hackathon.config.event import Team
     from hackathon.config.problems import shown
     from hackathon.event.draft import Draft
-    from hackathon.schedulers.profiles import load_cluster
+    from hackathon.schedulers.registry import load_cluster
 
     def words(text: str) -> list[str]:
         return [word for word in re.split(r"[,、\s]+", text) if word]
@@ -282,12 +282,9 @@ def _say(folder: Path, outcome: "DirectoriesMade", script: Path | None, dry: boo
     elif script is not None:
         click.echo(_("Nothing to do for an administrator; {file} was not written.", file=script), err=True)
     click.echo(
-        _(
-            N_("Nothing was written (--dry-run).")
-            if dry
-            else N_("Next: fill in {folder}/hackathon.yaml, then `hackathon event check`."),
-            folder=folder,
-        ),
+        _("Nothing was written (--dry-run).")
+        if dry
+        else _("Next: fill in {folder}/hackathon.yaml, then `hackathon event check`.", folder=folder),
         err=True,
     )
 

@@ -11,7 +11,7 @@ import click
 from hackathon.cli.json_output import echo_json
 from hackathon.cli.options import completing, named, option_trust
 from hackathon.cli.show import encodes, printable
-from hackathon.jobs.options import Options
+from hackathon.jobs.request import Options
 from hackathon.text.messages import N_, _, ngettext
 
 if TYPE_CHECKING:
@@ -24,16 +24,6 @@ _STATE_TEXTS = {
     "ok": N_("OK"),
     "bad": N_("NOT OK"),
     "unknown": N_("could not be checked"),
-}
-
-_ITEM_TEXTS = {
-    "account": N_("logged in"),
-    "environment": N_("environment"),
-    "data": N_("data"),
-    "job": N_("job"),
-    "check": N_("correctness check"),
-    "baseline": N_("one-process baseline"),
-    "tutors": N_("access for tutors"),
 }
 
 MARKS = {True: ("✓", "ok", "green"), False: ("✗", "bad", "red"), None: ("–", "unknown", "yellow")}
@@ -155,6 +145,8 @@ def _await(run: "RunDirectory") -> None:
 
 
 def _echo(state: "Situation", checklist: "Sequence[ChecklistItem]") -> None:
+    from hackathon.readiness.collected import ITEM_TEXTS
+
     values = {"project": state.project, "cluster": state.sources.cluster.name}
     if state.team is not None:
         head = _("Readiness: {team}: {project} on {cluster}", team=state.team.name, **values)
@@ -165,7 +157,7 @@ def _echo(state: "Situation", checklist: "Sequence[ChecklistItem]") -> None:
     for item in checklist:
         mark, word, color = MARKS[item.ok]
         label = f"[{_(_STATE_TEXTS[word])}]" if plain else click.style(mark, fg=color)
-        click.echo(f"{label} {_(_ITEM_TEXTS[item.name])}: {printable(item.evidence)}")
+        click.echo(f"{label} {_(ITEM_TEXTS[item.name])}: {printable(item.evidence)}")
         if item.remedy:
             click.echo(f"    {'->' if plain else '→'} {printable(item.remedy)}")
     left = sum(not item.ok for item in checklist)

@@ -6,7 +6,7 @@ import click
 
 from hackathon.cli.options import named
 from hackathon.text.errors import RequestError
-from hackathon.text.messages import N_, _, language
+from hackathon.text.messages import _, language
 
 
 @named(
@@ -95,13 +95,11 @@ def command(folder: Path | None, directory: Path | None, title: str, force: bool
         click.echo(_("written: {file}", file=target / name))
     click.echo(
         _(
-            N_(
-                "next: add what is missing to hackathon.yaml and run `hackathon event report` again, then "
-                "`hackathon publish --check`"
-            )
-            if missing
-            else N_("next: `hackathon publish --check`, then `hackathon publish --to site`")
-        ),
+            "next: add what is missing to hackathon.yaml and run `hackathon event report` again, then "
+            "`hackathon publish --check`"
+        )
+        if missing
+        else _("next: `hackathon publish --check`, then `hackathon publish --to site`"),
         err=True,
     )
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hackathon.cli.options import LocalizedGroup, named, option_trust
-from hackathon.jobs.options import Options
+from hackathon.jobs.request import Options
 from hackathon.text.errors import HackathonError, RequestError
 from hackathon.text.messages import N_, _
 from hackathon.text.units import format_size

@@ -8,7 +8,7 @@ import click
 
 from hackathon.cli.json_output import echo_json
 from hackathon.cli.options import job_options, named
-from hackathon.jobs.options import Options
+from hackathon.jobs.request import Options
 from hackathon.text.messages import _
 
 if TYPE_CHECKING:
@@ -148,8 +148,8 @@ def _security(target: str | None, as_json: bool) -> None:
 def _cluster(options: Options) -> "Cluster":
     from hackathon.config import load
     from hackathon.config.trust import folders_that_count
-    from hackathon.jobs.machine import likely_cluster
-    from hackathon.schedulers import profiles
+    from hackathon.schedulers import registry
+    from hackathon.schedulers.registry import likely_cluster
     from hackathon.text.errors import RequestError
 
     name = options.cluster or os.environ.get("HACKATHON_CLUSTER") or load.load_user().cluster or likely_cluster()
@@ -159,4 +159,4 @@ def _cluster(options: Options) -> "Cluster":
             "no cluster given, and it could not be detected",
             hint="--cluster NAME, or `cluster:` in project.yaml; `hackathon clusters` lists them",
         )
-    return profiles.load_cluster(name, folders_that_count(Path.cwd()))
+    return registry.load_cluster(name, folders_that_count(Path.cwd()))

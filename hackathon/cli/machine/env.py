@@ -9,7 +9,7 @@ import click
 from hackathon.cli.json_output import echo_json
 from hackathon.cli.options import LocalizedGroup, Walltime, completing, named, option_trust
 from hackathon.jobs.environments import VARIANTS
-from hackathon.jobs.options import Options
+from hackathon.jobs.request import Options
 from hackathon.text.errors import RequestError
 from hackathon.text.messages import _
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hackathon.cli.options import job_options, named, option_trust
-from hackathon.jobs.options import Options
+from hackathon.jobs.request import Options
 from hackathon.text.messages import _
 
 if TYPE_CHECKING:

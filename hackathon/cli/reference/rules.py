@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator
 from typing import get_args
 
-from hackathon.config.load import load_rule_file
 from hackathon.config.rule import LEVELS, Part, Rule
+from hackathon.config.rule_files import load_rule_file
 from hackathon.text.messages import _, localized
 from hackathon.text.paths import shipped
 

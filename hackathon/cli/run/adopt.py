@@ -34,10 +34,10 @@ def command(target: str, cluster: str | None, processes: int | None, note: str) 
 
     from hackathon.config import load
     from hackathon.config.trust import folders_that_count
-    from hackathon.jobs.machine import likely_cluster
     from hackathon.programs.scripts.lint import lint_directed
     from hackathon.runs.adopt import adopt, recorded
-    from hackathon.schedulers import profiles
+    from hackathon.schedulers import registry
+    from hackathon.schedulers.registry import likely_cluster
     from hackathon.text.errors import RequestError
 
     folder = runs_folder()
@@ -53,11 +53,11 @@ def command(target: str, cluster: str | None, processes: int | None, note: str) 
             "no cluster given, and it could not be detected",
             hint="--cluster NAME, or `cluster:` in project.yaml; `hackathon clusters` lists them",
         )
-    profile = profiles.load_cluster(name, [folder.parent, *folders_that_count(folder.parent)])
+    profile = registry.load_cluster(name, [folder.parent, *folders_that_count(folder.parent)])
     metrics = {key: asdict(metric) for key, metric in project.metrics.items()} if project else None
     run = adopt(
         target,
-        profiles.scheduler_of(profile),
+        registry.scheduler_of(profile),
         cluster=profile.name,
         runs_folder=folder,
         processes=processes,

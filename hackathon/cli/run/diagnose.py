@@ -100,16 +100,14 @@ def chosen(targets: Sequence[str]) -> "tuple[list[RunDirectory], list[Path], lis
     `-` is standard input, stored in a file.
     """
     from hackathon.cli.named_runs import run_to_read
-    from hackathon.cli.run.logs import one_run
     from hackathon.diagnosis.sources import TEXT, runs_among
-    from hackathon.runs.study import find_study, runs_of
+    from hackathon.runs.chain import latest_run
     from hackathon.text.errors import RequestError
 
     if not targets:
-        newest = one_run(None)
-        of = newest.study
-        study = find_study(of.id, runs_folder().parent, exact=False) if of else None
-        return (list(runs_of(study)) if study is not None else [newest]), [], []
+        newest = latest_run(runs_folder())
+        of_study = _of_study(newest.study.id) if newest.study else None
+        return [newest] if of_study is None else of_study, [], []
     folder = runs_folder()
     runs: dict[Path, RunDirectory] = {}
     files: list[Path] = []
@@ -132,10 +130,18 @@ def chosen(targets: Sequence[str]) -> "tuple[list[RunDirectory], list[Path], lis
                 path=target,
             )
         else:
-            study = find_study(target, folder.parent, exact=False)
-            matches = list(runs_of(study)) if study is not None else [run_to_read(target, folder)]
+            of_study = _of_study(target)
+            matches = [run_to_read(target, folder)] if of_study is None else of_study
             runs |= {run.path: run for run in matches}
     return list(runs.values()), files, names
+
+
+def _of_study(name: str) -> "list[RunDirectory] | None":
+    """Return the runs of a study of this folder; None without a study of that name."""
+    from hackathon.runs.study import find_study, runs_of
+
+    study = find_study(name, runs_folder().parent, exact=False)
+    return None if study is None else runs_of(study)
 
 
 def _is_there(path: Path) -> bool:
@@ -249,7 +255,7 @@ def tell_slow(diagnoses: "Sequence[Diagnosis]") -> None:
     slow = {name for diagnosis in diagnoses for name in diagnosis.slow}
     if not slow:
         return
-    from hackathon.config.load import find_rules
+    from hackathon.config.rule_files import find_rules
 
     for rule, path in find_rules(rule_folders())[0]:
         if rule.id in slow:
@@ -365,7 +371,7 @@ def _print_json(diagnoses: "Sequence[Diagnosis]", similar: list[dict[str, Any]])
 def _usable_rules() -> "Sequence[Rule]":
     """Return the rules, and report unreadable rule files; the diagnosis continues without them."""
     from hackathon.cli.show import printable
-    from hackathon.config.load import load_rules
+    from hackathon.config.rule_files import load_rules
 
     rules, problems = load_rules(rule_folders())
     for problem in problems:
@@ -391,7 +397,7 @@ def _tell_unread(files: Sequence[Path], names: Sequence[str]) -> None:
             except OSError as error:
                 warnings.append(_("{path} cannot be read: {what}", path=log.name, what=error.strerror))
             else:
-                warnings.append(_(N_("standard input was empty") if name == "-" else N_("{path} is empty"), path=name))
+                warnings.append(_("standard input was empty") if name == "-" else _("{path} is empty", path=name))
         for text in warnings:
             click.echo(f"{_('warning')}: {printable(text)}", err=True)
 
@@ -400,7 +406,7 @@ def _tell_closed(runs: "Sequence[RunDirectory]") -> None:
     """Warn on stderr of logs that this user may not read, because they may contain the cause."""
     import os
 
-    from hackathon.cli.run.logs import tell_refused
+    from hackathon.cli.show import tell_refused
     from hackathon.logs.follow import log_files
 
     for run in runs[:MOST_RUNS]:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hackathon.cli.options import completing, named, runs_folder
-from hackathon.cli.show import printable
-from hackathon.text.messages import N_, _
+from hackathon.cli.show import tell_refused
+from hackathon.text.messages import _
 from hackathon.text.units import parse_moment
 
 if TYPE_CHECKING:
@@ -20,15 +20,6 @@ if TYPE_CHECKING:
     from hackathon.logs.merge import Line, LogReader
     from hackathon.runs.directory import RunDirectory
 
-_ACCESS_TEXTS = {
-    "link": N_("it is a link that leads out of the folder"),
-    "kind": N_("it is not a regular file"),
-    "owner": N_("it does not belong to the owner of the folder"),
-    "outside": N_("the path leads out of the folder"),
-}
-
-REFUSED = 5
-"""The most refused files of a run that are listed."""
 LAST = 50
 """The default number of lines of each log."""
 AT_ONCE = 256
@@ -102,7 +93,9 @@ def command(
     name: str | None, following: bool, chosen: tuple[set[int], ...], since: float | None, grep: str | None,
     lines: int | None, raw: bool, stacks: bool, only_path: bool,
 ) -> None:  # fmt: skip
+    from hackathon.cli.named_runs import run_to_read
     from hackathon.logs.follow import log_files
+    from hackathon.runs.chain import latest_run
     from hackathon.text.errors import RequestError
 
     if raw and (following or grep is not None or since is not None):
@@ -114,7 +107,7 @@ def command(
     if stacks and (raw or only_path or following or grep is not None or since is not None or lines is not None):
         raise RequestError("logs.stacks_alone", "--stacks goes with --rank only", hint="omit the other options")
     pattern = _compiled(grep) if grep is not None else None
-    run = one_run(name)
+    run = latest_run(runs_folder()) if name is None else run_to_read(name, runs_folder())
     ranks = {rank for selection in chosen for rank in selection} if chosen else None
     if stacks:
         from hackathon.cli.run.stacks import show_stacks
@@ -136,16 +129,6 @@ def command(
         _raw(paths, lines)
     else:
         _merged(run, ranks, since, pattern, lines, following)
-
-
-def tell_refused(run: "RunDirectory") -> None:
-    """Warn on stderr of files of a run that exist and are refused, because they may contain the searched lines."""
-    refused = run.refused()
-    for refusal in refused[:REFUSED]:
-        text = _("{path} is not read: {what}", path=run.path / refusal.name, what=_(_ACCESS_TEXTS[refusal.reason]))
-        click.echo(f"{_('warning')}: {printable(text)}", err=True)
-    if len(refused) > REFUSED:
-        click.echo(_("{count} more files of this run are not read", count=len(refused) - REFUSED), err=True)
 
 
 def _compiled(grep: str) -> "re.Pattern[str]":
@@ -270,31 +253,6 @@ def _shown(group: "CollapsedLines", hosts: bool) -> str:
     stamp = time.strftime("%H:%M:%S ", time.localtime(line.time)) if line.time is not None else ""
     text = f"{line.level} {line.text}" if line.level else line.text
     return f"{stamp}[{printable(origin)}] {text if text.isprintable() else printable(text)}".rstrip()
-
-
-def one_run(name: str | None) -> "RunDirectory":
-    """Return the run that a name means.
-
-    Without a name the newest, or of its chain the segment that runs or ran last.
-    """
-    from hackathon.cli.named_runs import run_to_read
-    from hackathon.runs.chain import speaking
-    from hackathon.runs.directory import find_runs
-    from hackathon.runs.probe import newest
-    from hackathon.text.errors import RequestError
-
-    folder = runs_folder()
-    if name is not None:
-        return run_to_read(name, folder)
-    run = newest(find_runs(folder))
-    if run is None:
-        raise RequestError(
-            "cli.no_runs",
-            "there are no runs in {folder}",
-            hint="`hackathon try` starts a short one, `hackathon submit` a whole one",
-            folder=folder,
-        )
-    return speaking(run)
 
 
 def _over(run: "RunDirectory") -> bool:

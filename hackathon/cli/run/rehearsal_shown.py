@@ -35,7 +35,7 @@ _ABOUT_TEXTS = {
     "memory_unknown": N_("the run was too short for a measurement"),
 }
 
-_ENDED_TEXTS = {
+ENDED_TEXTS = {
     "steps": N_("ended by `try` after enough values"),
     "seconds": N_("ended by `try` after its time"),
     "silent": N_("ended by `try`: no value of any metric was seen until then"),
@@ -134,7 +134,7 @@ def show_json(
 
 def _lines(rehearsal: "Understood") -> Iterator[str]:
     """Yield the facts of one run, a line each."""
-    why = f" – {_(_ENDED_TEXTS[rehearsal.ended])}" if rehearsal.ended else ""
+    why = f" – {_(ENDED_TEXTS[rehearsal.ended])}" if rehearsal.ended else ""
     yield ngettext(
         "{processes} process: run {run}, {state}{why}",
         "{processes} processes: run {run}, {state}{why}",

@@ -9,7 +9,7 @@ import click
 
 from hackathon.cli.json_output import echo_json
 from hackathon.cli.options import completing, job_options, named, option_trust, runs_folder
-from hackathon.jobs.options import Options
+from hackathon.jobs.request import Options
 from hackathon.text.errors import RequestError
 from hackathon.text.messages import N_, _, ngettext
 
@@ -329,7 +329,7 @@ def _echo_brought(new: "Request", files: int) -> None:
 def _echo_changes(cluster: str, changes: "Sequence[RequestChange]") -> None:
     from hackathon.cli.show import printable
 
-    click.echo(_(N_("changes for cluster {cluster}:") if changes else N_("nothing changes"), cluster=cluster), err=True)
+    click.echo(_("changes for cluster {cluster}:", cluster=cluster) if changes else _("nothing changes"), err=True)
     for change in changes:
         click.echo(printable(f"  {change.name}: {change.old} → {change.new}  ({change.why})"), err=True)
 

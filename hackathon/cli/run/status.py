@@ -8,7 +8,7 @@ import click
 from hackathon.cli.json_output import echo_json
 from hackathon.cli.options import completing, named, runs_folder
 from hackathon.cli.run.causes import cause_text, causes, has_failed
-from hackathon.text.messages import N_, _, pgettext
+from hackathon.text.messages import _, pgettext
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,13 +17,6 @@ if TYPE_CHECKING:
     from hackathon.diagnosis.findings import Finding
     from hackathon.runs.directory import RunDirectory
     from hackathon.runs.status import RunStatus
-
-_ENDED_TEXTS = {
-    "steps": N_("ended by `try` after enough values"),
-    "seconds": N_("ended by `try` after its time"),
-    "silent": N_("ended by `try`: no value of any metric was seen until then"),
-    "walltime": N_("ended by its short walltime"),
-}
 
 SHOWN = 20
 SHOWN_OUTPUTS = 3
@@ -179,11 +172,13 @@ def _age(seconds: float) -> str:
 
 
 def _why(run: "RunDirectory", state: "RunStatus", position: str, finding: "Finding | None") -> str:
+    from hackathon.cli.run.rehearsal_shown import ENDED_TEXTS
+
     new = not state.state.startswith(state.raw.upper())  # a scheduler's `R` adds nothing to RUNNING
     raw = f"[{state.raw}]" if new and not state.reason and state.open else ""
     by_try = _ended_by_try(run, state)
     if by_try not in ("", "silent"):
         finding = None
-    reason = _(_ENDED_TEXTS[by_try]) if by_try else state.beside_state
+    reason = _(ENDED_TEXTS[by_try]) if by_try else state.beside_state
     ended = cause_text(finding, " ".join(part for part in (reason, raw) if part))
     return " ".join(part for part in (position and f"{position};", ended) if part).rstrip(";")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hackathon.cli.options import completing, job_options, named, option_force, option_trust, option_yes
-from hackathon.jobs.options import Options
+from hackathon.jobs.request import Options
 from hackathon.text.errors import RequestError
 from hackathon.text.messages import _
 

@@ -14,7 +14,7 @@ from hackathon.cli.options import (
     option_yes,
     several_processes,
 )
-from hackathon.jobs.options import Options
+from hackathon.jobs.request import Options
 from hackathon.text.messages import _, ngettext
 
 if TYPE_CHECKING:

@@ -11,18 +11,10 @@ from hackathon.cli.speed.measuring import measured
 from hackathon.text.messages import N_, _
 
 if TYPE_CHECKING:
-    from hackathon.config.fields import Scalar
+    from hackathon.config.records import Scalar
     from hackathon.tuning.measurement import SingleProcess
     from hackathon.tuning.microbatch.convolutions import LayerPlan
     from hackathon.tuning.verdict import OptionRow
-
-_VERDICT_TEXTS = {
-    "faster": N_("faster"),
-    "slower": N_("slower"),
-    "none": N_("within the noise"),
-    "few": N_("not known: too few rounds"),
-    "failed": N_("failed"),
-}
 
 
 def measure_layers(
@@ -79,6 +71,7 @@ def measure_layers(
 
 def _show(plan: "LayerPlan", row: "OptionRow | None") -> None:
     from hackathon.cli.show import echo_table, printable
+    from hackathon.tuning.sentences import VERDICT_TEXTS
 
     rows = []
     for layer in plan.layers:
@@ -110,7 +103,7 @@ def _show(plan: "LayerPlan", row: "OptionRow | None") -> None:
             ratio=f"{ratio.middle:.3f}",
             low=f"{ratio.low:.3f}",
             high=f"{ratio.high:.3f}",
-            verdict=_(_VERDICT_TEXTS[row.verdict]),
+            verdict=_(VERDICT_TEXTS[row.verdict]),
         )
     )
     if row.wins:

@@ -10,7 +10,7 @@ from hackathon.text.messages import N_, _
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from hackathon.config.fields import Scalar
+    from hackathon.config.records import Scalar
     from hackathon.jobs.resolve import Sources
     from hackathon.runs.directory import RunDirectory
     from hackathon.tuning.measurement import SingleProcess, SpeedupMeasurement

@@ -7,7 +7,7 @@ import click
 from hackathon.cli.json_output import echo_json
 from hackathon.cli.options import MemorySize, Size, completing, job_options, named, option_trust
 from hackathon.cli.speed.measuring import apply_settings, measured
-from hackathon.jobs.options import Options
+from hackathon.jobs.request import Options
 from hackathon.text.messages import N_, _
 
 if TYPE_CHECKING:
@@ -22,15 +22,6 @@ _HEAD_TEXTS = {
     "result": N_("result"),
     "memory": N_("peak memory"),
     "speed": N_("speed"),
-}
-
-_KIND_TEXTS = {
-    "search": N_("search"),
-    "confirm": N_("confirmation, longer"),
-    "bf16": N_("with bf16"),
-    "recompute": N_("with recomputation"),
-    "checkpointing": N_("with activation checkpointing"),
-    "accumulate": N_("half the batch, accumulate 2"),
 }
 
 
@@ -166,6 +157,7 @@ def _show(run: "RunDirectory", batch_split: "BatchSplit", fewest: bool) -> None:
     from hackathon.cli.show import echo_table, printable
     from hackathon.scaling.show import number
     from hackathon.text.units import format_size
+    from hackathon.tuning.sentences import PROBE_KIND_TEXTS
 
     def memory(size: int | None) -> str:
         return format_size(size) if size is not None else _("not known")
@@ -174,7 +166,7 @@ def _show(run: "RunDirectory", batch_split: "BatchSplit", fewest: bool) -> None:
     heads = [_(_HEAD_TEXTS[name]) for name in names]
     rows = [
         [
-            str(probe.parts), str(probe.size or "–"), _(_KIND_TEXTS[probe.kind]), _ended(probe),
+            str(probe.parts), str(probe.size or "–"), _(PROBE_KIND_TEXTS[probe.kind]), _ended(probe),
             memory(probe.memory), f"{number(probe.value)} {printable(batch_split.unit)}".rstrip(),
         ]
         for probe in batch_split.probes if probe.kind != "speed"
@@ -267,4 +259,4 @@ def _compared(batch_split: "BatchSplit") -> str:
 def _ended(probe: "SplitProbe") -> str:
     if probe.fits:
         return _("fits")
-    return _(N_("out of memory") if probe.out_of_memory else N_("failed for another reason"))
+    return _("out of memory") if probe.out_of_memory else _("failed for another reason")

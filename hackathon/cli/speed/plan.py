@@ -15,30 +15,6 @@ if TYPE_CHECKING:
 
     from hackathon.parallel.plan.request import PlanResult
 
-_OBJECTIVE_TEXTS = {
-    "step": N_("Simulated step time"),
-    "max-load": N_("Time per micro-batch of the busiest stage"),
-    "fill": N_("Step time as RaNNC estimates it"),
-}
-
-_ALTERNATIVE_TEXTS = {
-    "one-device": N_("one device"),
-    "even": N_("cuts at even numbers of operators"),
-    "data-parallel": N_("data parallelism"),
-}
-
-_COLUMN_TEXTS = {
-    "stage": N_("stage"),
-    "operators": N_("operators"),
-    "count": N_("count"),
-    "replicas": N_("replicas"),
-    "forward": N_("forward"),
-    "backward": N_("backward"),
-    "transfer": N_("transfers"),
-    "memory": N_("memory"),
-    "saving": N_("memory saving"),
-}
-
 _HELP_TEXTS = {
     "recompute": N_("recomputation: --recompute auto"),
     "offload": N_("parameters in main memory: --offload auto"),
@@ -219,11 +195,9 @@ def _show(result: "PlanResult", value: dict[str, Any], written: "Sequence[Path |
     elif result.plan is None:
         size = format_size(value["blocking"]["bytes"])
         click.echo(
-            _(
-                N_("No plan fits in memory.")
-                if result.proven
-                else N_("The search found no plan that fits. It did not look at all plans.")
-            ),
+            _("No plan fits in memory.")
+            if result.proven
+            else _("The search found no plan that fits. It did not look at all plans."),
             err=True,
         )
         name = printable(value["blocking"]["operator"])
@@ -251,6 +225,9 @@ def _show(result: "PlanResult", value: dict[str, Any], written: "Sequence[Path |
 def _show_plan(result: "PlanResult", value: dict[str, Any]) -> None:
     from hackathon.cli.show import echo_table
     from hackathon.parallel.plan.sentences import (
+        ALTERNATIVE_TEXTS,
+        COLUMN_TEXTS,
+        OBJECTIVE_TEXTS,
         STAGE_COLUMNS,
         kind_of,
         placement_lines,
@@ -261,10 +238,10 @@ def _show_plan(result: "PlanResult", value: dict[str, Any]) -> None:
 
     plan = result.plan
     assert plan is not None and result.gap is not None
-    echo_table([_(_COLUMN_TEXTS[column]) for column in STAGE_COLUMNS], stage_rows(plan, value))
+    echo_table([_(COLUMN_TEXTS[column]) for column in STAGE_COLUMNS], stage_rows(plan, value))
     click.echo()
     click.echo(kind_of(plan))
-    objective = _(_OBJECTIVE_TEXTS[result.request.objective])
+    objective = _(OBJECTIVE_TEXTS[result.request.objective])
     click.echo(_("{objective}: {seconds}", objective=objective, seconds=seconds(value["value"])))
     click.echo(_("Devices used: {used} of {count}", used=plan.devices_used, count=result.request.devices.count))
     quality = (
@@ -285,6 +262,6 @@ def _show_plan(result: "PlanResult", value: dict[str, Any]) -> None:
     click.echo()
     click.echo(_("For comparison:"))
     for alternative in value["alternatives"]:
-        name = _(_ALTERNATIVE_TEXTS[alternative["name"]])
+        name = _(ALTERNATIVE_TEXTS[alternative["name"]])
         fit = "" if alternative["feasible"] else _(" (does not fit in memory)")
         click.echo(f"  {name}: {seconds(alternative['value'])}{fit}")

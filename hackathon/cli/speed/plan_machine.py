@@ -34,17 +34,17 @@ def devices_asked(cluster: str | None, file: Path | None, gpus: int | None, memo
 
 
 def _known(name: str, overrides: dict[str, Any], gpus: int | None) -> dict[str, Any]:
+    from hackathon.config.cluster import gpus_here
     from hackathon.config.trust import folders_that_count
-    from hackathon.jobs import machine
     from hackathon.prediction.plan_devices import cluster_devices
     from hackathon.scaling.cluster_measurements import measured
-    from hackathon.schedulers import profiles
+    from hackathon.schedulers import registry
     from hackathon.text.errors import RequestError
 
-    cluster = profiles.load_cluster(name, folders_that_count(Path.cwd()))
+    cluster = registry.load_cluster(name, folders_that_count(Path.cwd()))
     count = overrides.get("count") if gpus is None else gpus
     number = count if isinstance(count, int) and count > 0 else None  # errors in the file are reported later
-    hardware = cluster_devices(cluster, measured(cluster.name), number, machine.gpus())
+    hardware = cluster_devices(cluster, measured(cluster.name), number, gpus_here())
     values = {**hardware.values, **overrides, **({"count": gpus} if gpus is not None else {})}
     lacking = {name: way for name, way in hardware.ways.items() if name not in values}
     needed = [name for name in ("count", "memory", "bandwidth") if name in lacking]
@@ -83,8 +83,7 @@ def _show(cluster: str, values: dict[str, Any], origins: dict[str, str], lacking
 def apply_plan(result: "PlanResult", text: str, cluster: str | None, yes: bool) -> None:
     """Write plan.json, nodes and processes into the project around the current folder, after the user agreed."""
     from hackathon.cli.speed.measuring import apply_to_project
-    from hackathon.jobs import machine
-    from hackathon.jobs.options import Options
+    from hackathon.jobs.request import Options
     from hackathon.jobs.sources import find_sources
     from hackathon.parallel.plan.placement import job_shape
 
@@ -93,7 +92,7 @@ def apply_plan(result: "PlanResult", text: str, cluster: str | None, yes: bool) 
     profile, project = sources.cluster, sources.project
     assert project is not None
     processes = result.plan.devices_used
-    gpus = machine.gpus() if profile.node.gpus == "auto" else profile.node.gpus
+    gpus = profile.node.gpu_count
     usual = gpus or (profile.processes_per_node if profile.processes_per_node != "auto" else processes)
     nodes, per_node = job_shape(processes, result.request.devices.devices_per_node or usual)
     settings: dict[str, Any] = {"job.nodes": nodes, "job.processes": processes}

@@ -216,12 +216,12 @@ def _shared_folders(model: str) -> list[str]:
 def _peaks(cluster: str | None, tflops: float | None, bandwidth: int | None) -> dict[str, Any] | None:
     """Return the peaks of the planned device: from the options, else from the cluster; None: measure here."""
     from hackathon.config.trust import folders_that_count
-    from hackathon.schedulers import profiles
+    from hackathon.schedulers import registry
     from hackathon.text.errors import RequestError
 
     rates = {} if tflops is None else {"fp32": tflops * 1e12}
     if cluster is not None:
-        profile = profiles.load_cluster(cluster, folders_that_count(Path.cwd()))
+        profile = registry.load_cluster(cluster, folders_that_count(Path.cwd()))
         if not rates:
             rates = {name: float(value) * 1e12 for name, value in profile.peak_tflops.items()}
         if bandwidth is None and profile.memory_gb_s is not None:

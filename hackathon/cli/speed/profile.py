@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hackathon.cli.options import completing, job_options, named, option_force, option_trust, option_yes, typed
-from hackathon.jobs.options import Options
+from hackathon.jobs.request import Options
 from hackathon.text.errors import HackathonError, RequestError
 from hackathon.text.messages import N_, Message, _, ngettext
 
@@ -395,7 +395,7 @@ def _declared_peaks(run: "RunDirectory") -> "Peaks | None":
     """Return the peaks of a GPU in the profile of the run's cluster; None without such a profile."""
     from hackathon.config.trust import folders_that_count
     from hackathon.profiling.traces.roofline import Peak, Peaks
-    from hackathon.schedulers.profiles import load_cluster
+    from hackathon.schedulers.registry import load_cluster
 
     try:
         cluster = load_cluster(run.known().cluster, folders_that_count(run.path, run.path))

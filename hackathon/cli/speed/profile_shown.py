@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hackathon.cli.json_output import echo_json
-from hackathon.text.messages import LANGUAGES, N_, NP_, _
+from hackathon.text.messages import LANGUAGES, N_, _, pgettext
 
 if TYPE_CHECKING:
     from hackathon.profiling.traces.report import Profile
@@ -18,15 +18,6 @@ _MEMORY_TEXTS = {
     "tensors": N_("memory: tensors of at most {size} on the host"),
     "process": N_("memory: at most {size} of main memory in a process"),
     "peak": N_("Peak of the memory: {rate}B/s ({source})"),
-}
-
-_PART_TEXTS = {
-    "data": N_("data"),
-    "host": N_("host"),
-    "compute": N_("compute"),
-    "communication": N_("communication"),
-    "waiting": N_("waiting"),
-    "other": N_("other"),
 }
 
 NAME = 60
@@ -51,14 +42,18 @@ def show_profile(profile: "Profile", run: "RunDirectory | None") -> None:
         if activities:
             click.echo()
             head = [
-                _(N_("kernel") if kernels else N_("operator (CPU, own time)")),
+                (_("kernel") if kernels else _("operator (CPU, own time)")),
                 _("calls a step"),
                 _("ms a step"),
             ]
             head += [_("Tensor Cores")] if kernels else []
             rows = [
                 [_short(activity.name), f"{activity.calls:.3g}", f"{1e3 * activity.seconds:.3f}"]
-                + ([_(NP_("profile", "yes") if activity.tensor_cores else NP_("profile", "no"))] if kernels else [])
+                + (
+                    [pgettext("profile", "yes") if activity.tensor_cores else pgettext("profile", "no")]
+                    if kernels
+                    else []
+                )
                 for activity in activities
             ]
             echo_table(head, rows)
@@ -171,10 +166,10 @@ def _head(profile: "Profile", run: "RunDirectory | None") -> Iterator[str]:
 
 def _show_shares(profile: "Profile") -> None:
     from hackathon.cli.show import echo_table
-    from hackathon.profiling.shares import PARTS
+    from hackathon.profiling.shares import PART_TEXTS, PARTS
 
     ranks = profile.shares.ranks if len(profile.shares.ranks) <= MOST_RANKS else (profile.mean,)
-    head = [_("rank"), *(_(_PART_TEXTS[part]) for part in PARTS)]
+    head = [_("rank"), *(_(PART_TEXTS[part]) for part in PARTS)]
     rows = []
     for process in ranks:
         cells = [str(process.rank) if process.rank >= 0 else _("mean")]
@@ -212,10 +207,10 @@ def _facts(profile: "Profile") -> Iterator[str]:
         yield _(_MEMORY_TEXTS[name], size=format_size(int(value)))
     cost = overhead(profile.recordings)
     if cost is None:
-        yield _(
-            N_("overhead of recording: not known, too few steps without the profiler")
+        yield (
+            _("overhead of recording: not known, too few steps without the profiler")
             if profile.recordings
-            else N_("overhead of recording: not known, the traces do not tell")
+            else _("overhead of recording: not known, the traces do not tell")
         )
     else:
         yield _(

@@ -7,7 +7,7 @@ import click
 from hackathon.cli.json_output import echo_json
 from hackathon.cli.options import MemorySize, completing, job_options, named, option_trust
 from hackathon.cli.speed.measuring import apply_settings, measured, no_value
-from hackathon.jobs.options import Options
+from hackathon.jobs.request import Options
 from hackathon.text.messages import _
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hackathon.cli.options import completing, job_options, named, option_force, option_trust, option_yes, typed
-from hackathon.jobs.options import Options
+from hackathon.jobs.request import Options
 from hackathon.text.messages import N_, Message, _, ngettext, pgettext
 
 if TYPE_CHECKING:

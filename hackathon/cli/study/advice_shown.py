@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hackathon.cli.json_output import echo_json
-from hackathon.text.messages import N_, _
+from hackathon.text.messages import _
 
 if TYPE_CHECKING:
     from hackathon.profiling.gains import Attempt
@@ -41,10 +41,10 @@ def show_advice(name: str, points: "Sequence[tuple[RunDirectory, int, list[Attem
         if not point["advice"]:
             click.echo(
                 "  "
-                + _(
-                    N_("No advice: no part of a step takes more than it should.")
+                + (
+                    _("No advice: no part of a step takes more than it should.")
                     if point["known"]
-                    else N_(
+                    else _(
                         "No advice: where the time of a step goes is not known for this run (hackathon docs "
                         "why-is-it-not-faster)."
                     )

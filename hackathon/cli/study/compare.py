@@ -304,4 +304,4 @@ def _cells(difference: "Difference | None") -> list[str]:
 
 
 def _equal(same: bool | None) -> str:
-    return "–" if same is None else _(N_("equal") if same else N_("not equal"))
+    return "–" if same is None else (_("equal") if same else _("not equal"))

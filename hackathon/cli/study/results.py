@@ -70,8 +70,8 @@ def command(
     from hackathon.cli.named_runs import run_to_read
     from hackathon.cli.run.segments import show_chain, show_curve
     from hackathon.cli.shown import show_run
+    from hackathon.runs.chain import newest
     from hackathon.runs.directory import find_runs
-    from hackathon.runs.probe import newest
     from hackathon.runs.status import status
     from hackathon.runs.study import find_studies, find_study, runs_of
 

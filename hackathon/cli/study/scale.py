@@ -15,9 +15,9 @@ from hackathon.cli.options import (
     several_processes,
 )
 from hackathon.cli.run.segments import refuse_for_study
-from hackathon.jobs.options import Options
+from hackathon.jobs.request import Options
 from hackathon.text.errors import RequestError
-from hackathon.text.messages import N_, _, ngettext
+from hackathon.text.messages import _, ngettext
 
 if TYPE_CHECKING:
     from hackathon.jobs.places import Foreign
@@ -26,11 +26,6 @@ if TYPE_CHECKING:
     from hackathon.runs.campaign import Campaign
     from hackathon.runs.directory import RunDirectory
     from hackathon.runs.status import RunStatus
-
-_MODE_TEXTS = {
-    "weak": N_("weak scaling"),
-    "strong": N_("strong scaling"),
-}
 
 SHOWN_FAILURES = 2
 """Failed points whose last log lines are printed, because one error usually breaks all points."""
@@ -116,6 +111,7 @@ def command(
     from hackathon.jobs.sources import find_sources
     from hackathon.logs.final import metric_unit
     from hackathon.runs.campaign import begin, plan
+    from hackathon.scaling.show import MODE_NAMES
 
     if resume is not None:
         if preflight:
@@ -155,7 +151,7 @@ def command(
     unit = metric_unit(request.metrics, request.metric)
     campaign = begin(planned, note=note, tags=tags, unit=unit, told=show_preflight)
     study, points = campaign.study, len(planned.jobs)
-    kind = _(_MODE_TEXTS[mode])
+    kind = _(MODE_NAMES[mode])
     click.echo(
         ngettext(
             "study {study}: {points} point × {repeat}, {mode}",

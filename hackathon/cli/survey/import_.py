@@ -115,11 +115,9 @@ def _echo(imported: "Imported", name: str, dry_run: bool, skip_bad: bool) -> Non
         click.echo(_(text, counted=imported.counted, name=name), err=True)
     else:
         click.echo(
-            _(
-                N_("nothing was imported")
-                if imported.whole_file
-                else N_("nothing was imported: fix the file, or skip such rows with --skip-bad")
-            ),
+            _("nothing was imported")
+            if imported.whole_file
+            else _("nothing was imported: fix the file, or skip such rows with --skip-bad"),
             err=True,
         )
 

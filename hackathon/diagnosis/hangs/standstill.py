@@ -5,7 +5,8 @@ from dataclasses import replace
 from functools import cached_property
 
 from hackathon.config.rule import Rule
-from hackathon.diagnosis.facts import NOT_KNOWN, RunFacts
+from hackathon.diagnosis.check_command import NOT_KNOWN
+from hackathon.diagnosis.facts import RunFacts
 from hackathon.diagnosis.findings import Evidence
 from hackathon.diagnosis.hangs.hang import QUIET, QUIET_LINES, WORDS, Hang, find_hang, last_steps
 from hackathon.diagnosis.hangs.stacks import Stack, find_elsewhere, stack_of_loss, stacks_of

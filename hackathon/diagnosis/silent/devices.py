@@ -129,7 +129,7 @@ def sockets(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit]:
 
 
 def _network(cluster: str) -> str:
-    from hackathon.schedulers.profiles import load_cluster
+    from hackathon.schedulers.registry import load_cluster
 
     try:
         return load_cluster(cluster).node.network or ""

@@ -9,7 +9,6 @@ from typing import Any
 from hackathon.diagnosis.facts import FactHit, RunFacts, fact
 from hackathon.diagnosis.silent import training
 from hackathon.diagnosis.silent.training import Loss, mean
-from hackathon.logs.final import final_numbers
 from hackathon.logs.values import number
 from hackathon.text.errors import HackathonError, RequestError
 from hackathon.text.json_fields import count_of
@@ -215,6 +214,8 @@ def _by_check(run: RunFacts, base: RunFacts, name: str, value: float, thresholds
 
 
 def _accuracies(run: RunFacts) -> dict[str, float]:
+    from hackathon.logs.final import final_numbers
+
     over = run.status is None or not run.status.open
     try:
         numbers = final_numbers(run.path, run.record, over=over).values

@@ -20,7 +20,6 @@ from hackathon.logs.readers import NUMBER
 from hackathon.logs.search_limit import SearchLimit, TooLongError, can_interrupt
 from hackathon.logs.values import number
 from hackathon.runs.record import RunRecord
-from hackathon.runs.study import FOLDER, Study
 from hackathon.text.files import open_regular, read_json
 
 LOGS = 32 << 20
@@ -289,6 +288,8 @@ def smaller(run: RunFacts) -> RunFacts | None:
     own, processes = run.record.study, run.record.processes
     if own is None or not processes:
         return None
+    from hackathon.runs.study import FOLDER, Study
+
     study = Study(run.path.parent.parent / FOLDER / own.id)
     if not (study.path / "study.json").is_file():
         return None

@@ -10,7 +10,6 @@ from hackathon.diagnosis.facts import FactHit, RunFacts, fact
 from hackathon.diagnosis.findings import Evidence
 from hackathon.logs.metrics import rank_files, rank_of
 from hackathon.runs import states
-from hackathon.runs.source.program_text import ProgramText
 from hackathon.text.errors import HackathonError
 from hackathon.text.files import open_regular
 
@@ -18,8 +17,21 @@ if TYPE_CHECKING:
     from hackathon.programs.training.entries import CommandStart
     from hackathon.programs.training.situation import TrainingSituation
 
+
 HEAD = 64 << 10
 """Bytes at the beginning of a rank's log that may state the size of its world."""
+
+TAIL = 1 << 20
+"""Bytes read from the end of a rank's log."""
+RANKS = 64
+"""Ranks whose logs are read."""
+_FAILED_STEP = re.compile(
+    rb"Traceback \(most recent call last\)|(?:gloo/transport/[\w/.]+:\d+\] )?Connection (?:closed|reset) by peer"
+    rb"|gloo/transport/[\w/.]+:\d+"
+    rb"|NCCL (?:WARN|error)|nccl(?:System|Remote|Internal|UnhandledCuda)Error|DistBackendError|Broken pipe"
+    rb"|Watchdog caught collective|CUDA out of memory|CUDA error"
+)
+"""Output of a failed step, on the rank itself or on those that waited for it."""
 
 LOOKS, LONG = 5, 20
 """Steps in which the recorder of each rank must have looked: for its group; for collectives, which may be rare."""
@@ -112,6 +124,8 @@ def no_group(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit]:
     start = start_of_run(run)
     if not start.whole or len(start.files) != 1 or start.own_launcher is not None:
         return []
+    from hackathon.runs.source.program_text import ProgramText
+
     (entry,) = start.files
     try:
         program = ProgramText.read(run.run.source(), entry)
@@ -233,3 +247,28 @@ def _text(path: Path, most: int) -> str:
             return stream.read(most).decode("utf-8", "replace")
     except (OSError, ValueError):
         return ""
+
+
+@fact("silent:swallowed-exception")
+def swallowed(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit]:
+    """Report programs that catch exceptions of their training and whose logs show one."""
+    if run.record.processes < 2 or failed(run):
+        return []
+    findings = by_text(run, ("swallowed-exception",))
+    if not findings:
+        return []
+    for path in rank_files(run.path / "logs", ".log")[:RANKS]:
+        try:
+            with open_regular(path) as stream:
+                size = stream.seek(0, 2)
+                stream.seek(max(0, size - TAIL))
+                text = stream.read(TAIL)
+        except (OSError, ValueError):
+            continue
+        match = _FAILED_STEP.search(text)
+        if match:
+            line = text.count(b"\n", 0, match.start()) + 1 if size <= TAIL else None
+            evidence = Evidence(f"logs/{path.name}", line, "")
+            error_text = match[0].decode("ascii", "replace").rpartition("] ")[2]
+            return [FactHit(evidence, {"text": error_text, "place": place_of(findings[0].evidence)})]
+    return []

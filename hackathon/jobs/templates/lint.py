@@ -31,26 +31,22 @@ _AS_WRITTEN = {
 """Node's name → Jinja's syntax, for what is refused."""
 
 
-class TemplateError(RequestError):
-    """A template that cannot be used: file, line and the reason."""
-
-
 def lint(environment: "Environment", name: str, text: str, file: str) -> None:
-    """Check one template's text; raises TemplateError at the first construct that is not allowed."""
+    """Check one template's text; raises RequestError at the first construct that is not allowed."""
     from jinja2 import TemplateSyntaxError
 
     try:
         tree = environment.parse(text, name, file)
     except TemplateSyntaxError as error:
-        raise TemplateError(
+        raise RequestError(
             "jobs.template_syntax", "{file}:{line}: {what}", file=file, line=error.lineno, what=error.message
         ) from None
     except (RecursionError, ValueError, OverflowError, MemoryError) as error:
-        raise TemplateError("jobs.template_syntax", "{file}:{line}: {what}", file=file, line=1, what=error) from None
+        raise RequestError("jobs.template_syntax", "{file}:{line}: {what}", file=file, line=1, what=error) from None
     try:
         _Check(file).walk(tree)
     except RecursionError as error:
-        raise TemplateError("jobs.template_syntax", "{file}:{line}: {what}", file=file, line=1, what=error) from None
+        raise RequestError("jobs.template_syntax", "{file}:{line}: {what}", file=file, line=1, what=error) from None
 
 
 class _Check:
@@ -65,7 +61,7 @@ class _Check:
         targets = [node for node in tree.find_all(nodes.Name) if node.ctx != "load"]
         for target in targets:
             if target.name in _RESERVED:
-                raise TemplateError(
+                raise RequestError(
                     "jobs.template_rebinds",
                     "{file}:{line}: a template may not redefine {name}",
                     file=self.file,
@@ -115,7 +111,7 @@ class _Check:
             return
         if isinstance(part, nodes.Name) and part.name in self.printed:
             return
-        raise TemplateError(
+        raise RequestError(
             "jobs.template_output",
             "{file}:{line}: a template may print only assignments and directive.NAME",
             hint='use the shell variable instead, e.g. "$HK_NAME": values are quoted once, in the assignment block',
@@ -138,9 +134,9 @@ class _Check:
             self.refuse(part, _AS_WRITTEN.get(name, name))
 
     def refuse(self, node: "nodes.Node", name: str) -> None:
-        """Raise TemplateError with the expression."""
+        """Raise RequestError with the expression."""
         line = node.lineno or next((child.lineno for child in node.iter_child_nodes() if child.lineno), 1)
-        raise TemplateError(
+        raise RequestError(
             "jobs.template_forbidden",
             "{file}:{line}: `{what}` is not allowed in a job template",
             hint="allowed: block, extends, include, if, for … in directive.NAME, set; comparisons, and, or, not, ~ "

@@ -13,7 +13,7 @@ from jinja2.exceptions import SecurityError
 from jinja2.runtime import BlockReference, Context
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from hackathon.access.template_cache import private_cache
+from hackathon.access.private import private_cache
 from hackathon.text.messages import _
 
 LONGEST = 1 << 20

@@ -37,11 +37,11 @@ class Memories:
     recompute: str = "never"
     offload: str = "never"
 
-    def choices(self, row: StageRow, depth: int | Array, *, checked: bool = True) -> list[StageWay]:
+    def choices(self, row: StageRow, depth: int | Array) -> list[StageWay]:
         """Return the ways to run the stages of a row with `depth` micro-batches in flight, faster ones first.
 
-        If `depth` is a column of numbers, `fits` has a row for each. Without `checked`, memory does not count. A stage
-        with an operator that must be recomputed recomputes in every mode.
+        If `depth` is a column of numbers, `fits` has a row for each. A stage with an
+        operator that must be recomputed recomputes in every mode.
         """
         optimizer = self.devices.optimizer_bytes_per_parameter_byte
         choices = []
@@ -58,7 +58,7 @@ class Memories:
                     states = 3 * row.largest
                 activations = depth * row.in_bytes + (row.saved if recompute else depth * row.saved)
                 total = states + row.fixed + activations + row.workspace
-                fit = total <= self.devices.memory * (1 + SLACK) if checked else numpy.ones(total.shape, bool)
+                fit = total <= self.devices.memory * (1 + SLACK)
                 if forced:
                     can = recompute in modes
                     fit &= (row.checkpointed != 0) | can if recompute else (row.checkpointed <= 0) & can

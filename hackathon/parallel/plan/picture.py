@@ -8,13 +8,13 @@ from hackathon.parallel.plan.simulation import SimulatedStep, simulate
 from hackathon.text.messages import N_, _
 from hackathon.text.units import format_size
 
-_PASS_TEXTS = {
+PASS_TEXTS = {
     "forward": N_("forward"),
     "backward": N_("backward"),
     "all-reduce": N_("all-reduce"),
 }
 
-_KIND_TEXTS = {
+KIND_TEXTS = {
     "parameters": N_("parameters"),
     "gradients": N_("gradients"),
     "optimizer": N_("optimizer"),
@@ -44,10 +44,10 @@ def picture(plan: CostedPlan) -> str:
         'font-family="sans-serif" font-size="12">',
         f"<title>{escape(_('Step and memory of a plan'))}</title>",
         f'<rect width="{WIDTH}" height="{height}" fill="#ffffff"/>',
-        *_legend({name: _(_PASS_TEXTS[name]) for name in COLORS}, COLORS, 20),
+        *_legend({name: _(PASS_TEXTS[name]) for name in COLORS}, COLORS, 20),
         *step.lines(40),
         _text(LEFT, below + 14, " · ".join(step.captions())),
-        *_legend({name: _(_KIND_TEXTS[name]) for name in KINDS}, KINDS, below + 40),
+        *_legend({name: _(KIND_TEXTS[name]) for name in KINDS}, KINDS, below + 40),
         *memory_bars(plan, below + 56),
         "</svg>",
     ]

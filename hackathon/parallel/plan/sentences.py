@@ -7,6 +7,30 @@ from hackathon.parallel.plan.cost import CostedPlan
 from hackathon.text.messages import N_, _
 from hackathon.text.units import format_size
 
+COLUMN_TEXTS = {
+    "stage": N_("stage"),
+    "operators": N_("operators"),
+    "count": N_("count"),
+    "replicas": N_("replicas"),
+    "forward": N_("forward"),
+    "backward": N_("backward"),
+    "transfer": N_("transfers"),
+    "memory": N_("memory"),
+    "saving": N_("memory saving"),
+}
+
+ALTERNATIVE_TEXTS = {
+    "one-device": N_("one device"),
+    "even": N_("cuts at even numbers of operators"),
+    "data-parallel": N_("data parallelism"),
+}
+
+OBJECTIVE_TEXTS = {
+    "step": N_("Simulated step time"),
+    "max-load": N_("Time per micro-batch of the busiest stage"),
+    "fill": N_("Step time as RaNNC estimates it"),
+}
+
 _TERM_TEXTS = {
     "forward": N_("forward pass, stage {stage}"),
     "backward": N_("backward pass, stage {stage}"),

@@ -6,7 +6,7 @@ from math import sqrt
 from statistics import fmean, stdev
 from typing import Any
 
-from hackathon.profiling.shares import PARTS
+from hackathon.profiling.shares import PART_TEXTS, PARTS
 from hackathon.profiling.traces.intervals import Intervals, length, within, without
 from hackathon.profiling.traces.reckoning import SECOND, RankTime
 from hackathon.text.messages import N_, _
@@ -23,15 +23,6 @@ _FOUND_TEXTS = {
         "communication-bound: {share} % of a step ({milliseconds} ms) is communication that computing does not hide"
     ),
     "late-rank": N_("rank {rank} is late: the others wait for it during {share} % of a step ({milliseconds} ms)"),
-}
-
-_PART_TEXTS = {
-    "data": N_("data"),
-    "host": N_("host"),
-    "compute": N_("compute"),
-    "communication": N_("communication"),
-    "waiting": N_("waiting"),
-    "other": N_("other"),
 }
 
 DATA, HOST, COMMUNICATION, LATE = 0.10, 0.25, 0.25, 0.05
@@ -117,7 +108,7 @@ class ProfileFinding:
     @property
     def _shown(self) -> dict[str, Any]:
         part = self.values.get("part")
-        return {**self.values, **({"part": _(_PART_TEXTS[part])} if part else {})}
+        return {**self.values, **({"part": _(PART_TEXTS[part])} if part else {})}
 
     def to_json(self) -> dict[str, Any]:
         """Return it as JSON values."""

@@ -102,10 +102,10 @@ class Profile:
         compute = self.mean.share("compute")
         unknown = {time.unknown for time in self.times.values()} - {""}
         if unknown:
-            return _(
-                N_("no verdict: the traces do not show what the GPU computes")
+            return (
+                _("no verdict: the traces do not show what the GPU computes")
                 if ON_DEVICE in unknown
-                else N_("no verdict: too little of the traces could be read")
+                else _("no verdict: too little of the traces could be read")
             )
         if self.off_pace:
             return _(_VERDICT_TEXTS[self.off_pace])

@@ -70,7 +70,7 @@ def _dialect(cluster: "Cluster | None") -> Mapping[str, Any]:
     """
     from dataclasses import asdict
 
-    from hackathon.schedulers.profiles import known_dialect
+    from hackathon.schedulers.registry import known_dialect
 
     if cluster is None:
         return {}
@@ -82,7 +82,7 @@ def _dialect(cluster: "Cluster | None") -> Mapping[str, Any]:
 
 def _with_its_node(look: ScriptLook, cluster: "Cluster | None", origins: Sequence["Cluster"]) -> ScriptRequest:
     """Return the request of a header, with the node's resources that its queue allocates by default."""
-    from hackathon.schedulers.profiles import known_dialect
+    from hackathon.schedulers.registry import known_dialect
 
     request = look.request
     if cluster is not None and cluster.queues and known_dialect(cluster).whole_nodes:

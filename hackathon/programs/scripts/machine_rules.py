@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from hackathon.programs.scripts.look import ScriptLook
 from hackathon.programs.scripts.machines import machine_with_type
-from hackathon.schedulers.profiles import known_dialect
+from hackathon.schedulers.registry import known_dialect
 from hackathon.schedulers.scripts import ScriptRequest, Setting, Severity
 from hackathon.text.messages import Message, _
 from hackathon.text.units import format_walltime

@@ -46,6 +46,6 @@ def _machines() -> "tuple[Cluster, ...]":
 @functools.cache
 def _profiles(folder: Path) -> "tuple[Cluster, ...]":
     """Return the profiles that can be read, once for each folder of the user's settings."""
-    from hackathon.schedulers.profiles import list_clusters
+    from hackathon.schedulers.registry import list_clusters
 
     return tuple(list_clusters()[0])

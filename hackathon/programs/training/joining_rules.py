@@ -7,7 +7,7 @@ from typing import Any
 
 from hackathon.programs.training.module import Module
 from hackathon.programs.training.program import DEPTH, FRAMEWORKS, TrainingProgram
-from hackathon.runs.source.joins import join_names
+from hackathon.runs.source.program_text import join_names
 
 GROUPS = ("init_process_group", "init_distributed", "init_device_mesh", "init_rpc", "initialize_model_parallel")
 """Calls that join a group of processes; `init_distributed` is DeepSpeed's."""

@@ -5,11 +5,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
 
-from hackathon.schedulers.accounting import JobAccounting
 from hackathon.schedulers.base import CommandOutput, Scheduler, Shell, StatusAnswer, Submission
 from hackathon.schedulers.gridengine import ids, parse
 from hackathon.schedulers.gridengine.dialect import GridEngineDialect
-from hackathon.schedulers.machine import QueueInfo
+from hackathon.schedulers.reports import JobAccounting, QueueInfo
 
 _ONLY_BATCH = {"-S": 2, "-j": 2}
 """Batch options that `qrsh` does not need, with their number of words."""

@@ -6,7 +6,6 @@
 import re
 from dataclasses import replace
 
-from hackathon.schedulers.accounting import JobAccounting
 from hackathon.schedulers.base import (
     ENDING,
     HELD,
@@ -21,7 +20,7 @@ from hackathon.schedulers.base import (
 from hackathon.schedulers.gridengine import ids, listing, records
 from hackathon.schedulers.gridengine.dialect import GridEngineDialect
 from hackathon.schedulers.gridengine.refusals import ANSWERED, failed, garbage, plain_words
-from hackathon.schedulers.machine import QueueInfo
+from hackathon.schedulers.reports import JobAccounting, QueueInfo
 from hackathon.text.messages import _
 
 FEW = 8

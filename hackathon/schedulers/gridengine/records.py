@@ -7,7 +7,6 @@ of sge_pe(5)). There is no end mark: exit code 0 means that all blocks were prin
 import re
 from typing import NamedTuple
 
-from hackathon.schedulers.accounting import MOST_NODES, Charge, JobAccounting
 from hackathon.schedulers.base import (
     CANCELLED,
     FAILED,
@@ -19,6 +18,7 @@ from hackathon.schedulers.base import (
     JobState,
 )
 from hackathon.schedulers.gridengine.dialect import GridEngineDialect
+from hackathon.schedulers.reports import MOST_NODES, Charge, JobAccounting
 from hackathon.schedulers.words import local_time, printable
 
 _RULE = re.compile(r"^=+\n", re.MULTILINE)

@@ -10,7 +10,7 @@ from hackathon.schedulers.dialect import Header
 from hackathon.schedulers.kubernetes import parse
 from hackathon.schedulers.kubernetes.dialect import KubernetesDialect
 from hackathon.schedulers.kubernetes.manifest import JOB, NAME, job_id, manifest
-from hackathon.schedulers.machine import QueueInfo
+from hackathon.schedulers.reports import QueueInfo
 
 JOBS, SERVICES = "jobs.batch", "services"
 GROUPS = {"volcano": "podgroups.scheduling.volcano.sh", "scheduler-plugins": "podgroups.scheduling.x-k8s.io"}

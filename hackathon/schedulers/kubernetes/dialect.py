@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
-from hackathon.config.fields import Count, Natural
+from hackathon.config.records import Count, Natural
 from hackathon.schedulers.dialect import Dialect, Header
 from hackathon.text.errors import RequestError
 

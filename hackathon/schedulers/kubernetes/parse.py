@@ -29,7 +29,7 @@ from hackathon.schedulers.base import (
 )
 from hackathon.schedulers.failures import FAILURES
 from hackathon.schedulers.kubernetes.manifest import JOB, job_id
-from hackathon.schedulers.machine import QueueInfo
+from hackathon.schedulers.reports import QueueInfo
 from hackathon.schedulers.words import command, garbage, printable, words
 from hackathon.text.json_fields import listed, mapping_of, text_of
 from hackathon.text.messages import Message

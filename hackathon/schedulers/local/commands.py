@@ -18,8 +18,8 @@ from hackathon.schedulers.base import (
     Submission,
 )
 from hackathon.schedulers.local.dialect import LocalDialect
-from hackathon.schedulers.machine import QueueInfo
 from hackathon.schedulers.reasons import REASONS
+from hackathon.schedulers.reports import QueueInfo
 from hackathon.schedulers.words import command, garbage, words
 from hackathon.text.messages import _
 

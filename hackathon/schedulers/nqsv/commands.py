@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import ClassVar
 
 from hackathon.schedulers.base import CommandOutput, JobState, Scheduler, Shell, StatusAnswer, Submission
-from hackathon.schedulers.machine import QueueInfo
 from hackathon.schedulers.nqsv import parse, text
 from hackathon.schedulers.nqsv.dialect import NqsvDialect
+from hackathon.schedulers.reports import QueueInfo
 
 ERRORS = "scheduler-errors.log"
 """The file for stderr, beside the one for stdout."""

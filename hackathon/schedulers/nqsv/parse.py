@@ -25,8 +25,8 @@ from hackathon.schedulers.base import (
     StatusAnswer,
 )
 from hackathon.schedulers.failures import FAILURES
-from hackathon.schedulers.machine import QueueInfo
 from hackathon.schedulers.nqsv import text
+from hackathon.schedulers.reports import QueueInfo
 from hackathon.schedulers.words import clock_moment, command, garbage, printable, words
 from hackathon.text.numbers import digits
 

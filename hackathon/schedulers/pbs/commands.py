@@ -6,11 +6,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
 
-from hackathon.schedulers.accounting import JobAccounting
 from hackathon.schedulers.base import CommandOutput, Scheduler, Shell, StatusAnswer, Submission
-from hackathon.schedulers.machine import NodeGroup, QueueInfo
 from hackathon.schedulers.pbs import history, machine, parse
 from hackathon.schedulers.pbs.dialect import PbsDialect
+from hackathon.schedulers.reports import JobAccounting, NodeGroup, QueueInfo
 
 ADVICE = {
     "status_command": "qstat -xf {job}",

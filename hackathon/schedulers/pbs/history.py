@@ -8,7 +8,6 @@ queried by id, and many by the list with history.
 
 from collections.abc import Callable
 
-from hackathon.schedulers.accounting import MOST_NODES, Charge, JobAccounting
 from hackathon.schedulers.base import (
     FINISHED,
     NO_ANSWER,
@@ -19,6 +18,7 @@ from hackathon.schedulers.base import (
     StatusAnswer,
 )
 from hackathon.schedulers.pbs import parse, text
+from hackathon.schedulers.reports import MOST_NODES, Charge, JobAccounting
 from hackathon.schedulers.words import clock_moment, garbage, words
 from hackathon.text.numbers import digits
 

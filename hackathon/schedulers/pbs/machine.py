@@ -5,9 +5,9 @@ import re
 from typing import Any
 
 from hackathon.schedulers.base import CommandOutput
-from hackathon.schedulers.machine import NodeGroup, QueueInfo
 from hackathon.schedulers.pbs import text
 from hackathon.schedulers.pbs.parse import failed
+from hackathon.schedulers.reports import NodeGroup, QueueInfo
 from hackathon.schedulers.words import garbage, grouped, printable
 from hackathon.text.numbers import digits
 

@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from hackathon.schedulers.accounting import JobAccounting
 from hackathon.schedulers.base import (
     HELD,
     QUEUED,
@@ -20,10 +19,10 @@ from hackathon.schedulers.base import (
     SchedulerError,
     StatusAnswer,
 )
-from hackathon.schedulers.machine import QueueInfo
 from hackathon.schedulers.pbs import history
 from hackathon.schedulers.pbs.commands import ADVICE, Pbs
 from hackathon.schedulers.pbs.parse import failed, job_number, no_job_found, of_pbs
+from hackathon.schedulers.reports import JobAccounting, QueueInfo
 from hackathon.schedulers.words import garbage, words
 
 OWN_ADVICE = {

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import ClassVar
 
 from hackathon.schedulers.base import CommandOutput, Scheduler, Shell, StatusAnswer, Submission
-from hackathon.schedulers.machine import QueueInfo
 from hackathon.schedulers.pjm import history, parse, table
 from hackathon.schedulers.pjm.dialect import PjmDialect
+from hackathon.schedulers.reports import QueueInfo
 
 
 @dataclass(frozen=True)

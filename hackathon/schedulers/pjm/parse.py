@@ -23,8 +23,8 @@ from hackathon.schedulers.base import (
     SchedulerError,
 )
 from hackathon.schedulers.failures import FAILURES
-from hackathon.schedulers.machine import QueueInfo
 from hackathon.schedulers.pjm import table
+from hackathon.schedulers.reports import QueueInfo
 from hackathon.schedulers.words import command, garbage, words
 from hackathon.text.numbers import digits
 

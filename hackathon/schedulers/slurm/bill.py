@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 
-from hackathon.schedulers.accounting import MOST_NODES, Charge, JobAccounting
+from hackathon.schedulers.reports import MOST_NODES, Charge, JobAccounting
 from hackathon.schedulers.slurm.ids import same
 from hackathon.schedulers.words import moment
 from hackathon.text.numbers import digits

@@ -6,9 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
 
-from hackathon.schedulers.accounting import JobAccounting
 from hackathon.schedulers.base import OPEN_STATES, CommandOutput, Scheduler, Shell, StatusAnswer, Submission
-from hackathon.schedulers.machine import NodeGroup, QueueInfo
+from hackathon.schedulers.reports import JobAccounting, NodeGroup, QueueInfo
 from hackathon.schedulers.slurm import machine, parse
 from hackathon.schedulers.slurm.dialect import SlurmDialect
 from hackathon.schedulers.slurm.ids import JOB_IDS, is_plain

@@ -3,7 +3,7 @@
 import re
 
 from hackathon.schedulers.base import CommandOutput
-from hackathon.schedulers.machine import NodeGroup, QueueInfo
+from hackathon.schedulers.reports import NodeGroup, QueueInfo
 from hackathon.schedulers.slurm.parse import FIELD, failed
 from hackathon.schedulers.words import garbage, grouped, printable
 from hackathon.text.numbers import digits

@@ -8,7 +8,6 @@ Fields are separated by control characters, because names may contain anything.
 import re
 from collections.abc import Iterable
 
-from hackathon.schedulers.accounting import JobAccounting
 from hackathon.schedulers.base import (
     CANCELLED,
     ENDING,
@@ -27,6 +26,7 @@ from hackathon.schedulers.base import (
     StatusAnswer,
 )
 from hackathon.schedulers.failures import FAILURES
+from hackathon.schedulers.reports import JobAccounting
 from hackathon.schedulers.slurm import bill
 from hackathon.schedulers.slurm.ids import ID, same
 from hackathon.schedulers.slurm.words import DOWN, HELD_REASONS, REFUSALS, STATES, never_runs

@@ -7,7 +7,7 @@ from itertools import combinations
 from statistics import median
 from typing import Any, Literal
 
-from hackathon.config.fields import Scalar
+from hackathon.config.records import Scalar
 from hackathon.text.json_fields import text_of
 from hackathon.text.numbers import finite
 from hackathon.tuning.compress.measurement import LEAST_SEEDS

@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 
-from hackathon.config.fields import Scalar
+from hackathon.config.records import Scalar
 from hackathon.tuning.trials.curves import WIDENED, ExpectedEnd, Scale, by_families, by_ratios
 from hackathon.tuning.trials.ledger import Trial
 from hackathon.tuning.trials.objective import END, TIME_TO

@@ -10,8 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from hackathon.config.cluster import Launcher, Rates
-from hackathon.jobs import machine
+from hackathon.config.cluster import Launcher, Rates, gpus_here
 from hackathon.schedulers import registry
 from hackathon.schedulers.local.share import listed, units
 from hackathon.text.errors import RequestError
@@ -87,7 +86,7 @@ def find_allocation(environment: Mapping[str, str]) -> Allocation:
         return Allocation(tuple(range(allocation.cores)), gpus, allocation.nodes, allocation.job)
     visible = environment.get("CUDA_VISIBLE_DEVICES")
     if visible is None:
-        devices = tuple(map(str, range(machine.gpus())))
+        devices = tuple(map(str, range(gpus_here())))
     else:
         devices = tuple(unit for unit in units(visible.replace(" ", "")) if _GPU.match(unit))
     return Allocation(tuple(sorted(os.sched_getaffinity(0))), devices)

@@ -12,7 +12,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hackathon.config.fields import Scalar
+from hackathon.config.records import Scalar
 from hackathon.runs.study import Study, runs_of
 from hackathon.text.errors import HackathonError
 from hackathon.text.json_fields import listed, mapping_of, text_of

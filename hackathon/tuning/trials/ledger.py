@@ -77,7 +77,7 @@ def trials_of(
 
 def read_trials(study: Study, plan: TuningPlan, states: Sequence[RunStatus]) -> list[Trial]:
     """Return the trials of a study for display, with prices by its cluster's current profile."""
-    from hackathon.schedulers.profiles import load_cluster
+    from hackathon.schedulers.registry import load_cluster
 
     cluster = None
     if not plan.inside:

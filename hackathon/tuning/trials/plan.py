@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-from hackathon.jobs.options import Options
+from hackathon.jobs.request import Options
 from hackathon.text.json_fields import listed, mapping_of, text_of
 from hackathon.text.numbers import finite, integer
 from hackathon.tuning.trials.objective import Objective

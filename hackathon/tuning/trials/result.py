@@ -14,7 +14,7 @@ from hackathon.tuning.trials.outcome import another_better, best, share_of_all, 
 from hackathon.tuning.trials.plan import TuningPlan
 from hackathon.tuning.trials.reading import FAILED, FINISHED, RUNNING, STOPPED, WAITING
 
-_STATE_TEXTS = {
+STATE_TEXTS = {
     "waiting": NP_("tune", "waiting"),
     "running": N_("running"),
     "finished": N_("finished"),
@@ -203,7 +203,7 @@ def state_text(trial: Trial) -> str:
     done = trial.progress
     if done.state == STOPPED and done.probability is not None:
         return _("stopped (chance {percent} %)", percent=percent(done.probability))
-    text = _(_STATE_TEXTS[done.state])
+    text = _(STATE_TEXTS[done.state])
     return f"{text}: {done.reason}" if done.state == FAILED and done.reason else text
 
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from hackathon.config.fields import Scalar
+from hackathon.config.records import Scalar
 from hackathon.text.errors import RequestError
 from hackathon.tuning.trials.plan import TuningPlan
 from hackathon.tuning.trials.space import CHOICE, INT, LOG, Dimension, Space

@@ -9,8 +9,8 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from hackathon.config.fields import Scalar
 from hackathon.config.recipe import Parameter
+from hackathon.config.records import Scalar
 from hackathon.jobs.parameters import read_value
 from hackathon.jobs.settings import values_of
 from hackathon.text.errors import RequestError

@@ -45,7 +45,7 @@ from hackathon.tuning.trials.samplers import KnownTrial, propose, propose_of
 from hackathon.tuning.trials.stopping import GO_ON, RULES, StopVerdict, TrialSituation
 
 if TYPE_CHECKING:
-    from hackathon.config.fields import Scalar
+    from hackathon.config.records import Scalar
     from hackathon.jobs.places import Foreign
     from hackathon.jobs.plan import Plan
     from hackathon.jobs.request import Request

@@ -4,18 +4,9 @@ import time
 from collections.abc import Sequence
 from itertools import pairwise
 
-from hackathon.text.messages import N_, _, language
+from hackathon.text.messages import _, language
+from hackathon.text.units import WEEKDAY_TEXTS
 from hackathon.web.page.sanitize import line
-
-_WEEKDAY_TEXTS = {
-    0: N_("Mon"),
-    1: N_("Tue"),
-    2: N_("Wed"),
-    3: N_("Thu"),
-    4: N_("Fri"),
-    5: N_("Sat"),
-    6: N_("Sun"),
-}
 
 _MONTHS = (
     "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
@@ -76,7 +67,7 @@ def _span(first: Date, last: Date) -> str:
 
 
 def _weekday(number: int) -> str:
-    return _(_WEEKDAY_TEXTS[number])
+    return _(WEEKDAY_TEXTS[number])
 
 
 def listed(words: Sequence[str]) -> str:

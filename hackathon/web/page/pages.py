@@ -157,7 +157,7 @@ def environment() -> "Environment":
     from jinja2 import Environment, FileSystemLoader, StrictUndefined, pass_context
     from markupsafe import Markup
 
-    from hackathon.access.template_cache import private_cache
+    from hackathon.access.private import private_cache
 
     templates = Environment(
         loader=FileSystemLoader(shipped("templates", "pages")),

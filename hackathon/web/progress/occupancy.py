@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from hackathon.config.cluster import Cluster
 from hackathon.index.catalog import Catalog
-from hackathon.schedulers.machine import QueueInfo
+from hackathon.schedulers.reports import QueueInfo
 
 EVERY, OLD = 60.0, 300.0
 """Seconds for which an answer is fresh, and for which it is displayed if no newer one comes."""
@@ -54,7 +54,7 @@ def occupancy(source: Catalog, clusters: Mapping[str, Cluster]) -> dict[str, Occ
 
 def _ask(source: Catalog, name: str, cluster: Cluster) -> None:
     from hackathon.schedulers import runner
-    from hackathon.schedulers.profiles import scheduler_of
+    from hackathon.schedulers.registry import scheduler_of
     from hackathon.text.errors import HackathonError
 
     try:

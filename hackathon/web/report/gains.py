@@ -9,23 +9,15 @@ from hackathon.index.record import RunEntry
 from hackathon.index.studies import TeamRuns
 from hackathon.profiling.advice import advice
 from hackathon.profiling.gains import GainEvidence, expected_of, name_of
-from hackathon.profiling.outcomes import AdviceOutcome
+from hackathon.profiling.outcomes import VERDICT_TEXTS, AdviceOutcome
 from hackathon.profiling.switches import names_of
 from hackathon.runs.directory import RunDirectory
 from hackathon.runs.record import RunRecord
 from hackathon.scaling.compare import Result, compare
 from hackathon.scaling.evidence import LENGTH, changes
 from hackathon.scaling.table import SUCCEEDED
-from hackathon.text.messages import N_, _
+from hackathon.text.messages import _
 from hackathon.web.page.sanitize import line
-
-_VERDICT_TEXTS = {
-    "came-true": N_("came true"),
-    "not": N_("did not help"),
-    "noise": N_("inside the noise"),
-    "unknown": N_("not known"),
-    "untried": N_("not tried"),
-}
 
 ROWS = 5
 """Pieces of advice per team in a report."""
@@ -52,7 +44,7 @@ class AdviceRow:
     @property
     def verdict_text(self) -> str:
         """The verdict in words."""
-        return _(_VERDICT_TEXTS[self.verdict])
+        return _(VERDICT_TEXTS[self.verdict])
 
 
 @dataclass(frozen=True)

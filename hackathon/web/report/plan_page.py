@@ -5,52 +5,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hackathon.text.messages import LANGUAGES, N_, _, language, speaking
+from hackathon.text.messages import LANGUAGES, _, language, speaking
 from hackathon.text.printable import printable
 from hackathon.text.units import format_size
 from hackathon.web.page.pages import Site, render
 
 if TYPE_CHECKING:
     from hackathon.parallel.plan.request import PlanResult
-
-_OBJECTIVE_TEXTS = {
-    "step": N_("Simulated step time"),
-    "max-load": N_("Time per micro-batch of the busiest stage"),
-    "fill": N_("Step time as RaNNC estimates it"),
-}
-
-_COLUMN_TEXTS = {
-    "stage": N_("stage"),
-    "operators": N_("operators"),
-    "count": N_("count"),
-    "replicas": N_("replicas"),
-    "forward": N_("forward"),
-    "backward": N_("backward"),
-    "transfer": N_("transfers"),
-    "memory": N_("memory"),
-    "saving": N_("memory saving"),
-}
-
-_PASS_TEXTS = {
-    "forward": N_("forward"),
-    "backward": N_("backward"),
-    "all-reduce": N_("all-reduce"),
-}
-
-_KIND_TEXTS = {
-    "parameters": N_("parameters"),
-    "gradients": N_("gradients"),
-    "optimizer": N_("optimizer"),
-    "activations": N_("activations"),
-    "buffers": N_("buffers"),
-    "workspace": N_("workspace"),
-}
-
-_ALTERNATIVE_TEXTS = {
-    "one-device": N_("one device"),
-    "even": N_("cuts at even numbers of operators"),
-    "data-parallel": N_("data parallelism"),
-}
 
 
 @dataclass(frozen=True)
@@ -114,8 +75,21 @@ def plan_page(result: "PlanResult", value: dict[str, Any], spoken: str, translat
 
 def plan_view(result: "PlanResult", value: dict[str, Any]) -> PlanView:
     """Return the page's values for a plan that fits."""
-    from hackathon.parallel.plan.picture import COLORS, GAP, KINDS, LANE, WIDTH, StepChart, memory_bars
+    from hackathon.parallel.plan.picture import (
+        COLORS,
+        GAP,
+        KIND_TEXTS,
+        KINDS,
+        LANE,
+        PASS_TEXTS,
+        WIDTH,
+        StepChart,
+        memory_bars,
+    )
     from hackathon.parallel.plan.sentences import (
+        ALTERNATIVE_TEXTS,
+        COLUMN_TEXTS,
+        OBJECTIVE_TEXTS,
         STAGE_COLUMNS,
         kind_of,
         placement_lines,
@@ -132,7 +106,7 @@ def plan_view(result: "PlanResult", value: dict[str, Any]) -> PlanView:
     quality = (
         _("this plan is proven to be the best") if result.proven else _("gap {gap} %", gap=f"{100 * result.gap:.2g}")
     )
-    objective = _(_OBJECTIVE_TEXTS[result.request.objective])
+    objective = _(OBJECTIVE_TEXTS[result.request.objective])
     return PlanView(
         verdict=kind_of(plan),
         quality=_(
@@ -153,8 +127,8 @@ def plan_view(result: "PlanResult", value: dict[str, Any]) -> PlanView:
             (_("Devices used"), str(used), _("of {count}", count=devices.count)),
             (_("Largest stage"), format_size(largest), f"{100 * largest / devices.memory:.0f} %"),
         ],
-        passes=[(_(_PASS_TEXTS[name]), color) for name, color in COLORS.items()],
-        kinds=[(_(_KIND_TEXTS[name]), color) for name, color in KINDS.items()],
+        passes=[(_(PASS_TEXTS[name]), color) for name, color in COLORS.items()],
+        kinds=[(_(KIND_TEXTS[name]), color) for name, color in KINDS.items()],
         width=WIDTH,
         step="\n".join(chart.lines(0)),
         step_height=chart.height,
@@ -162,12 +136,12 @@ def plan_view(result: "PlanResult", value: dict[str, Any]) -> PlanView:
         memory="\n".join(memory_bars(plan, 6)),
         memory_height=len(plan.stages) * (LANE + GAP) + 26,
         stages=[[printable(cell) for cell in row] for row in stage_rows(plan, value)],
-        stage_heads=[_(_COLUMN_TEXTS[name]) for name in STAGE_COLUMNS],
+        stage_heads=[_(COLUMN_TEXTS[name]) for name in STAGE_COLUMNS],
         terms=[(term_name(term), seconds(term["seconds"])) for term in value["bound_terms"]],
         bound=seconds(value["plan_bound"]),
         alternatives=[
             (
-                _(_ALTERNATIVE_TEXTS[alternative["name"]]),
+                _(ALTERNATIVE_TEXTS[alternative["name"]]),
                 seconds(alternative["value"]),
                 f"{alternative['value'] / value['value']:.2f}" if value["value"] > 0 else "–",
                 alternative["feasible"],

@@ -255,7 +255,7 @@ def _tutor(tutor: "Tutor", *, named: bool) -> str:
 
 def _clusters(source: Catalog) -> tuple[str, ...]:
     """Return the titles of the event's clusters, else of those of runs, without laptops beside other machines."""
-    from hackathon.schedulers.profiles import load_cluster
+    from hackathon.schedulers.registry import load_cluster
     from hackathon.text.errors import HackathonError
 
     assert source.event is not None

@@ -186,11 +186,10 @@ def _used(view: ReportView) -> str:
 def _problems(view: ReportView) -> str:
     if not view.problems:
         return ""
-    first = _(
-        N_("On the event’s problem board, one problem was marked as solved.")
+    first = (
+        _("On the event’s problem board, one problem was marked as solved.")
         if view.solved == 1
-        else N_("On the event’s problem board, {count} problems were marked as solved."),
-        count=view.solved,
+        else _("On the event’s problem board, {count} problems were marked as solved.", count=view.solved)
     )
     count = len(view.problems)
     return joined(first, _("The newest {count} are listed.", count=count) if count < view.solved else "")

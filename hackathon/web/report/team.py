@@ -8,9 +8,9 @@ from hackathon.index.catalog import Catalog
 from hackathon.index.outcomes import MainStudy, TeamOutcome
 from hackathon.index.studies import by_study, by_team, results_of
 from hackathon.profiling.sentences import sentences
-from hackathon.scaling.show import number, percent
+from hackathon.scaling.show import MODE_NAMES, number, percent
 from hackathon.scaling.table import SUCCEEDED
-from hackathon.text.messages import N_, NP_, _, localized
+from hackathon.text.messages import N_, _, localized, pgettext
 from hackathon.web.page.dates import joined, listed
 from hackathon.web.page.sanitize import block, line
 from hackathon.web.views.before_after import BeforeAfter, change
@@ -23,11 +23,6 @@ _TEAM_TEXTS = {
     "base": N_("No speed-up is recorded."),
     "failed": N_("No results are recorded."),
     "none": N_("No results are recorded."),
-}
-
-_MODE_TEXTS = {
-    "weak": N_("weak scaling"),
-    "strong": N_("strong scaling"),
 }
 
 LONGEST = 2000
@@ -103,7 +98,7 @@ def marked(text: str, doubted: str) -> str:
 
 def speedup_sentence(best: BestSpeedup) -> str:
     """Return a study's result in words, with a mark if it is doubted or not comparable."""
-    about = [_(_MODE_TEXTS[best.mode])] if best.mode else []
+    about = [_(MODE_NAMES[best.mode])] if best.mode else []
     about += [", ".join(best.clusters)] if best.clusters else []
     if best.value is not None and best.base_value is not None:
         about.append(f"{number(best.base_value)} → {number(best.value)} {best.unit}")
@@ -121,7 +116,7 @@ def speedup_sentence(best: BestSpeedup) -> str:
 
 def processes(count: int) -> str:
     """Return a number of processes in words."""
-    return _(NP_("report", "1 process") if count == 1 else N_("{count} processes"), count=count)
+    return pgettext("report", "1 process") if count == 1 else _("{count} processes", count=count)
 
 
 def team_results(source: Catalog, reached: Iterable[TeamOutcome]) -> list[TeamResult]:

@@ -17,7 +17,7 @@ from hackathon.index.studies import results_of
 from hackathon.prediction.results import with_predictions
 from hackathon.text.errors import HackathonError
 from hackathon.text.files import write_whole
-from hackathon.text.messages import N_, _, localized, speaking
+from hackathon.text.messages import _, localized, speaking
 from hackathon.web.crate import crate
 from hackathon.web.masking.mask import Mask
 from hackathon.web.masking.masked_page import mask_page
@@ -204,10 +204,10 @@ class SiteBuilder:
         with speaking(language):
             if event is not None:
                 texts = [days_text(event.dates), localized(event.place), *(localized(host) for host in event.hosts[:1])]
-            lead = _(
-                N_("What the teams built, how far their training scales, and how to run it again.")
+            lead = (
+                _("What the teams built, how far their training scales, and how to run it again.")
                 if event
-                else N_(
+                else _(
                     "How training scales beyond one GPU: measured throughput, speed-up, and parallel "
                     "efficiency of every study."
                 )

@@ -14,7 +14,7 @@ from hackathon.runs.states import ENDING, HELD, QUEUED, RUNNING
 from hackathon.scaling.cluster_measurements import measured
 from hackathon.scaling.plot import filled
 from hackathon.scaling.show import number as shown
-from hackathon.schedulers.profiles import known_dialect, load_cluster
+from hackathon.schedulers.registry import known_dialect, load_cluster
 from hackathon.text.errors import HackathonError
 from hackathon.text.messages import N_, _, localized
 from hackathon.text.numbers import finite

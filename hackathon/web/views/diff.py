@@ -295,11 +295,7 @@ def _file(
         return FileChange(
             name,
             kind,
-            why=_(
-                N_("its lines are equal; line endings or encoding may differ")
-                if kind == "changed"
-                else N_("empty file")
-            ),
+            why=_("its lines are equal; line endings or encoding may differ") if kind == "changed" else _("empty file"),
         )
     return FileChange(name, kind, tuple(lines[:room]), max(0, len(lines) - room))
 

@@ -10,9 +10,9 @@ from hackathon.index.memory import Memory
 from hackathon.index.outcomes import outcomes
 from hackathon.index.studies import StudyRuns, best_series, by_study, results_of
 from hackathon.scaling.doubts import headline
-from hackathon.scaling.show import doubt_mark, percent
+from hackathon.scaling.show import MODE_NAMES, doubt_mark, percent
 from hackathon.scaling.table import SUCCEEDED
-from hackathon.text.messages import N_, _, localized
+from hackathon.text.messages import _, localized
 from hackathon.web.page.dates import days_text
 from hackathon.web.page.figures import drawn
 from hackathon.web.page.pages import moment
@@ -27,11 +27,6 @@ from hackathon.web.views.tuning import is_tuned
 
 if TYPE_CHECKING:
     from hackathon.config.event import Event
-
-_MODE_TEXTS = {
-    "weak": N_("weak scaling"),
-    "strong": N_("strong scaling"),
-}
 
 HIGHLIGHTS = 2
 """Items of the survey on the first page."""
@@ -214,7 +209,7 @@ def _study(study: StudyRuns, memory: Memory) -> Card:
     if point is not None:
         best = LargestPoint(point["processes"], point["speedup"], point["efficiency"], doubt_mark(point["doubts"]))
     clusters = sorted({run.cluster for run in study.runs if run.cluster})
-    mode = [_(_MODE_TEXTS[results["mode"]])] if results["mode"] else []
+    mode = [_(MODE_NAMES[results["mode"]])] if results["mode"] else []
     mode += [_("tuning")] if is_tuned(study, memory) else []
     return Card(
         "study",

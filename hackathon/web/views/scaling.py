@@ -19,11 +19,7 @@ from hackathon.web.page.addresses import Options, option
 from hackathon.web.page.figures import Figure, drawn
 from hackathon.web.page.references import References, read_references
 from hackathon.web.page.sanitize import line
-
-_PLOT_TEXTS = {
-    "speedup": N_("Speed-up"),
-    "efficiency": N_("Parallel efficiency"),
-}
+from hackathon.web.views.study import PLOT_TEXTS
 
 _ALT_TEXTS = {
     "speedup": N_(
@@ -242,7 +238,7 @@ def _fills(view: Overview, name: str) -> dict[str, Any]:
         "tooltip": [
             {"field": "name", "type": "nominal", "title": _("Team")},
             {"field": "processes", "type": "quantitative", "title": _("Processes")},
-            {"field": "told", "type": "nominal", "title": _(_PLOT_TEXTS[name])},
+            {"field": "told", "type": "nominal", "title": _(PLOT_TEXTS[name])},
         ],
     }  # fmt: skip
 
@@ -318,14 +314,14 @@ def _figure(view: Overview, spec: dict[str, Any], name: str) -> Figure:
     chart = {**panel(spec, name), "background": None, "padding": PADDING, **SIZE}
     return Figure(
         name=f"all-{name}",
-        title=_(_PLOT_TEXTS[name]),
+        title=_(PLOT_TEXTS[name]),
         alt=_(
             _ALT_TEXTS[name], count=len(view.drawn), team=best.team, processes=best.processes,
             speedup=number(best.speedup, 3), efficiency=percent(best.efficiency),
         ),
         spec=chart,
         columns=(
-            _("Team"), _("Processes"), _(_PLOT_TEXTS[name]),
+            _("Team"), _("Processes"), _(PLOT_TEXTS[name]),
         ),
         rows=tuple(_rows(view, name)),
     )  # fmt: skip

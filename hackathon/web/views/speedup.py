@@ -11,7 +11,7 @@ from hackathon.index.studies import by_team, run_key
 from hackathon.jobs.settings import settings_text
 from hackathon.runs.directory import RunDirectory, files_of
 from hackathon.runs.record import SPEEDUP_TAG
-from hackathon.text.messages import N_, _, pgettext
+from hackathon.text.messages import _, pgettext
 from hackathon.text.units import format_size
 from hackathon.tuning import batches, result
 from hackathon.tuning.batches import LargestBatch
@@ -231,10 +231,10 @@ def _batches(summary: RunEntry, team: str, batch: LargestBatch) -> SpeedupView:
     if batch.largest is not None:
         tiles.insert(0, Tile(_("Largest batch"), str(batch.largest)))
     if batch.recommended is not None:
-        words = _(N_("confirmed by a longer start") if batch.confirmed else N_("not confirmed"))
+        words = _("confirmed by a longer start") if batch.confirmed else _("not confirmed")
         tiles.insert(1, Tile(_("Recommended batch"), str(batch.recommended), "", words))
     if batch.limit is not None:
-        of = _(N_("address space of a process") if batch.virtual else N_("memory of the GPU"))
+        of = _("address space of a process") if batch.virtual else _("memory of the GPU")
         tiles.append(Tile(_("Limit of memory"), format_size(batch.limit), "", of))
     if batch.noise is not None:
         bound = "" if batch.noise.samples is not None else "≥ "

@@ -28,7 +28,7 @@ from hackathon.web.page.sanitize import line, value
 from hackathon.web.views.shares import study_shares
 from hackathon.web.views.tuning import tuning_view
 
-_PLOT_TEXTS = {
+PLOT_TEXTS = {
     "speedup": N_("Speed-up"),
     "efficiency": N_("Parallel efficiency"),
 }
@@ -232,7 +232,7 @@ def _series_figure(spec: Mapping[str, Any], results: Mapping[str, Any], name: st
     )
     return Figure(
         name=name,
-        title=_(_PLOT_TEXTS[name]),
+        title=_(PLOT_TEXTS[name]),
         alt=_(ALT[name], points=points),
         spec=chart,
         columns=(_("Processes"), *names),
@@ -261,11 +261,11 @@ def _figure(
     sizes = sorted({*texts, *(size for column in beside for size in column)})
     return Figure(
         name=name,
-        title=_(_PLOT_TEXTS[name]),
+        title=_(PLOT_TEXTS[name]),
         alt=_(ALT[name], points=", ".join(f"{size}: {text}" for size, text in texts.items())),
         spec=chart,
         columns=(
-            _("Processes"), _(_PLOT_TEXTS[name]), _("Single runs"),
+            _("Processes"), _(PLOT_TEXTS[name]), _("Single runs"),
             *(other for other, _ in studies),
         ),
         rows=tuple(

@@ -16,7 +16,7 @@ from hackathon.runs.status import status
 from hackathon.runs.study import TUNE, Study
 from hackathon.scaling.plot import filled
 from hackathon.text.errors import HackathonError
-from hackathon.text.messages import N_, NP_, _
+from hackathon.text.messages import N_, _
 from hackathon.text.numbers import finite
 from hackathon.text.paths import shipped
 from hackathon.tuning.trials.curves import Scale
@@ -25,7 +25,7 @@ from hackathon.tuning.trials.objective import END, shown_value
 from hackathon.tuning.trials.outcome import best
 from hackathon.tuning.trials.plan import TuningPlan
 from hackathon.tuning.trials.reading import FAILED, FINISHED, RUNNING, STOPPED, WAITING
-from hackathon.tuning.trials.result import best_line, comparison_line, state_text, summary, table
+from hackathon.tuning.trials.result import STATE_TEXTS, best_line, comparison_line, state_text, summary, table
 from hackathon.tuning.trials.space import CHOICE, LOG, Dimension
 from hackathon.web.page.figures import Figure
 from hackathon.web.page.sanitize import line
@@ -37,14 +37,6 @@ _ALT_TEXTS = {
         "best at the top."
     ),
     "best": N_("The best is trial {number} with {settings}."),
-}
-
-_STATE_TEXTS = {
-    "waiting": NP_("tune", "waiting"),
-    "running": N_("running"),
-    "finished": N_("finished"),
-    "stopped": N_("stopped"),
-    "failed": N_("failed"),
 }
 
 MOST = 200
@@ -201,7 +193,7 @@ def curves(plan: TuningPlan, trials: Sequence[Trial]) -> Figure | None:
     heads += [_("values"), _("first"), _("last")]
     rows = tuple(
         (
-            str(trial.number), _(_STATE_TEXTS[trial.progress.state]), str(len(trial.progress.curve)),
+            str(trial.number), _(STATE_TEXTS[trial.progress.state]), str(len(trial.progress.curve)),
             f"{usable[trial.number][0][1]:.4g}", f"{usable[trial.number][-1][1]:.4g}",
         )
         for trial in sorted(drawn, key=lambda trial: trial.number)

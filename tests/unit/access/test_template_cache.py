@@ -6,7 +6,7 @@ import jinja2
 import pytest
 from jinja2 import DictLoader, Environment
 
-from hackathon.access.template_cache import private_cache
+from hackathon.access.private import private_cache
 from hackathon.text.paths import user_cache
 from hackathon.web.page import pages
 

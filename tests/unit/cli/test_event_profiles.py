@@ -35,9 +35,9 @@ def test_init_adopt_and_doctor_know_the_events_clusters(team: Path, capsys: pyte
 
 
 def test_shell_begins_in_the_project(team: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from hackathon.jobs.options import Options
     from hackathon.jobs.plan import plan_jobs
     from hackathon.jobs.render import render_shell
+    from hackathon.jobs.request import Options
     from hackathon.jobs.sources import find_sources
 
     assert run(["init", "--command", "true", "--cluster", "kumo"]) == 0

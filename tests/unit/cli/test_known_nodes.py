@@ -7,7 +7,7 @@ import pytest
 
 from hackathon.cli.main import run
 from hackathon.schedulers import known_nodes
-from hackathon.schedulers.profiles import load_cluster
+from hackathon.schedulers.registry import load_cluster
 from hackathon.schedulers.slurm.parse import FIELD
 
 ROWS = (
@@ -86,7 +86,7 @@ def test_a_queue_of_the_profile_that_has_no_nodes_is_not_the_nearest(
         "queues: {gone: {nodes: 9}, small: {nodes: 9}, main: {nodes: 3}}\n"
     )
     from hackathon.jobs.check import nearest
-    from hackathon.jobs.options import Options
+    from hackathon.jobs.request import Options
     from hackathon.jobs.resolve import resolve
     from hackathon.jobs.sources import find_sources
 

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hackathon.config import cache, load
+from hackathon.config import load
 from hackathon.config.cluster import Cluster
 from hackathon.config.event import Event
 from hackathon.config.problems import ConfigError
@@ -24,7 +24,7 @@ from hackathon.config.rule import RuleFile
 from hackathon.config.schema import json_schema
 from hackathon.config.survey import Survey
 from hackathon.config.yaml import read_yaml
-from hackathon.schedulers import profiles
+from hackathon.schedulers import registry
 from hackathon.schedulers.dialect import Dialect
 from hackathon.text.paths import shipped
 
@@ -60,12 +60,12 @@ def test_a_second_reading_gives_the_same_record(folder: Path, kept: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    "call", ["profiles.load_cluster('reedbush-h')", "load.load_project(Path('.'))", "profiles.list_clusters()"]
+    "call", ["registry.load_cluster('reedbush-h')", "load.load_project(Path('.'))", "registry.list_clusters()"]
 )
 def test_a_hit_does_not_import_yaml(folder: Path, call: str) -> None:
     code = (
         "import sys; from pathlib import Path; from hackathon.config import load;"
-        f"from hackathon.schedulers import profiles; {call};"
+        f"from hackathon.schedulers import registry; {call};"
         "print(sorted({'yaml', 'asyncio'} & set(sys.modules)))"
     )
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
@@ -96,20 +96,20 @@ def test_a_damaged_cache_is_checked_anew(folder: Path, kept: Path, damage: bytes
 
 @given(st.integers(0, 10_000), st.integers(1, 255))
 def test_one_wrong_byte_is_noticed(position: int, change: int) -> None:
-    key = cache.cache_key("Project", None, b"x")
-    cache.keep(key, {"name": "x", "numbers": [1, 2.5, None]})
-    path = cache._folder() / f"{key}.json"
+    key = load.cache_key("Project", None, b"x")
+    load.keep(key, {"name": "x", "numbers": [1, 2.5, None]})
+    path = load._cache_folder() / f"{key}.json"
     raw = bytearray(path.read_bytes())
     raw[position % len(raw)] ^= change
     path.write_bytes(raw)
-    assert cache.recall(key) is None
+    assert load.recall(key) is None
 
 
 def test_a_record_that_does_not_fit_is_checked_anew(folder: Path, kept: Path) -> None:
     first = load.load_project(folder)
     (file,) = kept.iterdir()
     for value in ({}, {"name": 3}, [], "x", {**asdict(first), "newer": 1}, {**asdict(first), "signal": "KILL"}):
-        cache.keep(file.stem, value)
+        load.keep(file.stem, value)
         assert load.load_project(folder) == first
 
 
@@ -128,7 +128,7 @@ def test_wrong_files_are_refused_each_time(folder: Path) -> None:
 
 def test_the_key_holds_everything_that_decides() -> None:
     keys = {
-        cache.cache_key(kind, name, raw)
+        load.cache_key(kind, name, raw)
         for kind in ("Project", "Recipe")
         for name in (None, "a", "b")
         for raw in (b"x", b"y")
@@ -137,9 +137,9 @@ def test_the_key_holds_everything_that_decides() -> None:
 
 
 def test_another_version_of_the_toolkit_checks_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = cache.cache_key("Project", None, b"x")
-    monkeypatch.setattr(cache, "__version__", "9.9.9")
-    assert cache.cache_key("Project", None, b"x") != before
+    before = load.cache_key("Project", None, b"x")
+    monkeypatch.setattr(load, "__version__", "9.9.9")
+    assert load.cache_key("Project", None, b"x") != before
 
 
 def test_a_cache_that_can_not_be_written_is_no_failure(folder: Path, own_home: Path) -> None:
@@ -148,10 +148,10 @@ def test_a_cache_that_can_not_be_written_is_no_failure(folder: Path, own_home: P
 
 
 def test_the_cache_does_not_grow_for_ever(kept: Path) -> None:
-    for number in range(cache.KEPT + 5):
-        cache.keep(cache.cache_key("Project", None, str(number).encode()), {"number": number})
-    assert len(list(kept.iterdir())) <= cache.KEPT
-    assert cache.recall(cache.cache_key("Project", None, str(cache.KEPT + 4).encode())) == {"number": cache.KEPT + 4}
+    for number in range(load.KEPT + 5):
+        load.keep(load.cache_key("Project", None, str(number).encode()), {"number": number})
+    assert len(list(kept.iterdir())) <= load.KEPT
+    assert load.recall(load.cache_key("Project", None, str(load.KEPT + 4).encode())) == {"number": load.KEPT + 4}
 
 
 def test_defaults_of_a_dialect_are_those_of_today(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -184,7 +184,7 @@ def test_defaults_of_a_dialect_are_those_of_today(tmp_path: Path, monkeypatch: p
 
 
 def test_every_shipped_record_survives_json() -> None:
-    clusters, _ = profiles.list_clusters()
+    clusters, _ = registry.list_clusters()
     recipes, _ = load.list_recipes()
     for record in (*clusters, *recipes, Defaults(), Event(title={"ja": "催し"})):
         assert rebuild(type(record), json.loads(json.dumps(asdict(record)))) == record

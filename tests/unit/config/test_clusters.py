@@ -11,23 +11,23 @@ from hackathon.config.cluster import Cluster
 from hackathon.config.evidence import cited_values, unconfirmed
 from hackathon.config.problems import ConfigError
 from hackathon.config.yaml import read_yaml
-from hackathon.schedulers import profiles
+from hackathon.schedulers import registry
 from hackathon.text.messages import localized, set_language
 from hackathon.text.paths import shipped
 
 FOLDER = shipped("templates", "clusters")
 NAMES = sorted(path.stem for path in FOLDER.glob("*.yaml"))
-PBS = [name for name in NAMES if profiles.load_cluster(name).scheduler == "pbs"]
+PBS = [name for name in NAMES if registry.load_cluster(name).scheduler == "pbs"]
 
 
 @pytest.fixture(params=NAMES)
 def cluster(request: pytest.FixtureRequest) -> Cluster:
-    return profiles.load_cluster(request.param)
+    return registry.load_cluster(request.param)
 
 
 def test_the_machines_that_are_shipped() -> None:
     assert set(NAMES) >= {"laptop", "slurm", "reedbush-h", "reedbush-l", "reedbush-u", "miyabi-g", "miyabi-c", "abci3"}
-    clusters, problems = profiles.list_clusters()
+    clusters, problems = registry.list_clusters()
     assert [each.name for each in clusters] == NAMES
     assert not problems
 
@@ -72,11 +72,11 @@ def test_nearest_key_path_names_the_sources() -> None:
 
 def test_what_nobody_confirmed_is_marked() -> None:
     assert {"queues.h-debug.nodes", "queues.h-regular.nodes", "node.cores"} <= set(
-        profiles.load_cluster("reedbush-h").unverified
+        registry.load_cluster("reedbush-h").unverified
     )
-    assert {"mpi", "environment", "queues.coupler-g"} <= set(profiles.load_cluster("miyabi-g").unverified)
-    assert {"node.memory", "queues.short-c.note"} <= set(profiles.load_cluster("miyabi-c").unverified)
-    assert "queues" in profiles.load_cluster("reedbush-u").unverified
+    assert {"mpi", "environment", "queues.coupler-g"} <= set(registry.load_cluster("miyabi-g").unverified)
+    assert {"node.memory", "queues.short-c.note"} <= set(registry.load_cluster("miyabi-c").unverified)
+    assert "queues" in registry.load_cluster("reedbush-u").unverified
 
 
 def test_one_process_for_each_gpu(cluster: Cluster) -> None:
@@ -85,21 +85,21 @@ def test_one_process_for_each_gpu(cluster: Cluster) -> None:
 
 
 def test_laptop_needs_no_scheduler_and_has_no_limits() -> None:
-    laptop = profiles.load_cluster("laptop")
+    laptop = registry.load_cluster("laptop")
     assert (laptop.scheduler, laptop.starter, laptop.queues, laptop.mpi) == ("local", "local", {}, "auto")
     assert (laptop.node.cores, laptop.node.gpus, laptop.processes_per_node) == ("auto", "auto", "auto")
     assert laptop.launchers == ["torchrun", "mpirun", "local", "horovodrun", "horovodrun-mpi"]
 
 
 def test_generic_slurm() -> None:
-    slurm = profiles.load_cluster("slurm")
+    slurm = registry.load_cluster("slurm")
     assert (slurm.scheduler, slurm.starter, slurm.processes_per_node, slurm.queues) == ("slurm", "srun", 2, {})
     assert (slurm.dialect["group"], slurm.dialect["gpu_request"]) == ("account", "none")
     assert slurm.launchers == ["torchrun", "srun", "mpirun", "horovodrun", "horovodrun-mpi"]
 
 
 def test_reedbush_h_asks_only_for_what_its_users_named() -> None:
-    reedbush = profiles.load_cluster("reedbush-h")
+    reedbush = registry.load_cluster("reedbush-h")
     assert (reedbush.dialect["group"], reedbush.dialect["gpu_request"], reedbush.dialect["cpu_request"]) == (
         "group_list",
         "none",
@@ -123,7 +123,7 @@ def test_reedbush_h_asks_only_for_what_its_users_named() -> None:
 def test_reedbush_groups_match_their_pattern() -> None:
     import re
 
-    pattern = profiles.load_cluster("reedbush-h").patterns["group"]
+    pattern = registry.load_cluster("reedbush-h").patterns["group"]
     for group in ("pz0425", "gi99", "pz0xxx"):
         assert re.fullmatch(pattern, group)
     for group in ("", "PZ0425", "gi99;id", "g", "gi 99", "gi99\n"):
@@ -131,16 +131,16 @@ def test_reedbush_groups_match_their_pattern() -> None:
 
 
 def test_other_machines_limits_and_dialects() -> None:
-    abci = profiles.load_cluster("abci3")
+    abci = registry.load_cluster("abci3")
     assert (abci.dialect["group"], abci.starter, abci.directives) == ("project", "ssh", ["-v USE_SSH=1"])
     assert abci.queues["rt_HF"].nodes == 128
     for name in ("rt_HG", "rt_HC"):
         assert (abci.queues[name].nodes, abci.queues[name].processes_per_node) == (1, 1)
     assert (abci.node.gpus, abci.peak_tflops["bf16"]) == (8, 989.4)
-    assert profiles.load_cluster("reedbush-l").node.gpus == 4
-    assert profiles.load_cluster("reedbush-l").queues["l-regular"].walltime == 100 * 3600
-    assert profiles.load_cluster("reedbush-u").node.gpus == 0
-    miyabi = profiles.load_cluster("miyabi-g")
+    assert registry.load_cluster("reedbush-l").node.gpus == 4
+    assert registry.load_cluster("reedbush-l").queues["l-regular"].walltime == 100 * 3600
+    assert registry.load_cluster("reedbush-u").node.gpus == 0
+    miyabi = registry.load_cluster("miyabi-g")
     assert (miyabi.dialect["group"], miyabi.processes_per_node) == ("group_list", 1)
     assert (miyabi.dialect["history"], abci.dialect["history"]) == ("H", "x")
     regular = miyabi.queues["regular-g"]
@@ -151,7 +151,7 @@ def test_other_machines_limits_and_dialects() -> None:
 
 @pytest.mark.parametrize("name", ["miyabi-g", "miyabi-c"])
 def test_limit_that_nobody_confirmed_is_no_limit_on_miyabi(name: str) -> None:
-    cluster = profiles.load_cluster(name)
+    cluster = registry.load_cluster(name)
     for path in cluster.unverified:
         assert path.rpartition(".")[2] not in ("nodes", "walltime", "larger", "min_nodes"), path
 
@@ -178,6 +178,6 @@ def test_sub_verbs_are_no_names_of_clusters(name: str, tmp_path: Path) -> None:
     folder.mkdir(parents=True)
     (folder / f"{name}.yaml").write_text(f"name: {name}\nscheduler: slurm\nnode: {{cores: 1}}\n")
     with pytest.raises(ConfigError) as caught:
-        profiles.load_cluster(name, [tmp_path])
+        registry.load_cluster(name, [tmp_path])
     (problem,) = caught.value.problems
     assert (problem.key, problem.line) == ("name", 1) and f"{name}-1" in problem.text

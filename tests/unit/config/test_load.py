@@ -10,11 +10,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hackathon import __version__
-from hackathon.config import load
+from hackathon.config import load, rule_files
 from hackathon.config.problems import ConfigError
 from hackathon.config.project import UserSettings
 from hackathon.config.recipe import Parameter
-from hackathon.schedulers import profiles
+from hackathon.schedulers import registry
 from hackathon.text.errors import RequestError
 from hackathon.text.messages import set_language
 from hackathon.text.paths import runtime_file, shipped
@@ -276,7 +276,7 @@ def test_thousands_of_wrong_references_of_a_cluster_are_told_soon(tmp_path: Path
         sources = "sources: {s: {title: t, date: 2026-09}}\nevidence: {node: [" + ", ".join(words) + "]}\n"
         write(tmp_path / "templates/clusters/c.yaml", CLUSTER.format(name="c") + queues + unverified + sources)
         with pytest.raises(ConfigError) as refused:
-            profiles.load_cluster("c", [tmp_path])
+            registry.load_cluster("c", [tmp_path])
         return refused.value
 
     error = refusal(3000)
@@ -288,7 +288,7 @@ def test_thousands_of_wrong_references_of_a_cluster_are_told_soon(tmp_path: Path
 def test_yes_and_no_are_explained(tmp_path: Path) -> None:
     write(tmp_path / "templates/clusters/c.yaml", CLUSTER.format(name="c") + "dialect: {exclusive: yes}\n")
     with pytest.raises(ConfigError) as refused:
-        profiles.load_cluster("c", [tmp_path])
+        registry.load_cluster("c", [tmp_path])
     assert "write true or false" in refused.value.message
 
 
@@ -339,9 +339,9 @@ def test_clusters_are_searched_project_first_then_event_then_user_then_shipped(t
     for place in places:
         write(place / "laptop.yaml", CLUSTER.format(name="laptop") + f"title: '{place}'\n")
     for place in places:
-        assert profiles.load_cluster("laptop", [own, event]).title == str(place)
+        assert registry.load_cluster("laptop", [own, event]).title == str(place)
         (place / "laptop.yaml").unlink()
-    assert profiles.load_cluster("laptop", [own, event]).scheduler == "local"
+    assert registry.load_cluster("laptop", [own, event]).scheduler == "local"
 
 
 def test_recipes_are_searched_project_first_then_event_then_user(tmp_path: Path, own_home: Path) -> None:
@@ -369,7 +369,7 @@ def test_a_recipe_may_be_named_by_its_folder(tmp_path: Path, monkeypatch: pytest
 )
 def test_unknown_names_are_requests_that_were_wrong(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    for function in (profiles.load_cluster, load.load_recipe):
+    for function in (registry.load_cluster, load.load_recipe):
         with pytest.raises(RequestError) as refused:
             function(name)
         assert refused.value.exit_code == 2
@@ -378,7 +378,7 @@ def test_unknown_names_are_requests_that_were_wrong(name: str, tmp_path: Path, m
 
 def test_near_names_are_offered(tmp_path: Path) -> None:
     with pytest.raises(RequestError) as refused:
-        profiles.load_cluster("reedbush_h")
+        registry.load_cluster("reedbush_h")
     assert "did you mean `reedbush-h`" in refused.value.message
     recipe_folder(tmp_path / "recipes", "chainer-mnist")
     with pytest.raises(RequestError) as refused:
@@ -389,18 +389,18 @@ def test_near_names_are_offered(tmp_path: Path) -> None:
 def test_names_of_files_and_records_must_agree(tmp_path: Path) -> None:
     write(tmp_path / "templates/clusters/a.yaml", CLUSTER.format(name="b"))
     with pytest.raises(ConfigError) as refused:
-        profiles.load_cluster("a", [tmp_path])
+        registry.load_cluster("a", [tmp_path])
     assert refused.value.problems[0].id == "config.name_differs"
     # the same bytes under their right name are fine, although they were just refused
     write(tmp_path / "templates/clusters/b.yaml", CLUSTER.format(name="b"))
-    assert profiles.load_cluster("b", [tmp_path]).name == "b"
+    assert registry.load_cluster("b", [tmp_path]).name == "b"
 
 
 def test_lists_report_broken_files_and_go_on(tmp_path: Path) -> None:
     write(tmp_path / "templates/clusters/good.yaml", CLUSTER.format(name="good"))
     write(tmp_path / "templates/clusters/bad.yaml", "name: bad\n")
     write(tmp_path / "templates/clusters/laptop.yaml", "name: [\n")
-    clusters, wrong = profiles.list_clusters([tmp_path])
+    clusters, wrong = registry.list_clusters([tmp_path])
     names = [cluster.name for cluster in clusters]
     assert "good" in names and "reedbush-h" in names and names == sorted(names)
     # a broken file still hides the shipped one of its name: it is the one that would be used
@@ -442,7 +442,7 @@ def test_lists_report_broken_files_and_go_on(tmp_path: Path) -> None:
 def test_clusters_must_agree_with_themselves(tmp_path: Path, line: str, key: str, identifier: str) -> None:
     write(tmp_path / "templates/clusters/c.yaml", CLUSTER.format(name="c") + line + "\n")
     with pytest.raises(ConfigError) as refused:
-        profiles.load_cluster("c", [tmp_path])
+        registry.load_cluster("c", [tmp_path])
     assert {problem.key: problem.id for problem in refused.value.problems} == {key: f"config.{identifier}"}
 
 
@@ -516,7 +516,7 @@ def test_no_home_is_no_failure(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setattr(Path, "home", no_home)
     assert load.load_user() == UserSettings()
-    assert profiles.load_cluster("laptop").scheduler == "local"
+    assert registry.load_cluster("laptop").scheduler == "local"
 
 
 def test_event(tmp_path: Path) -> None:
@@ -582,13 +582,13 @@ def test_a_key_of_a_newer_version_is_told_with_this_version(tmp_path: Path, lang
     write(tmp_path / "project.yaml", "name: x\ncommand: run\nparameters: {a: {default: 1, zzz: 1}}\n")
     told = []
     for read in (
-        lambda: profiles.load_cluster("one", [tmp_path]), lambda: load.load_event(tmp_path),
+        lambda: registry.load_cluster("one", [tmp_path]), lambda: load.load_event(tmp_path),
         lambda: load.load_project(tmp_path),
     ):  # fmt: skip
         with pytest.raises(ConfigError) as refused:
             read()
         told += [problem for problem in refused.value.problems if problem.id == "config.unknown_key"]
-    told += [problem for problem in load.load_rules([tmp_path])[1] if problem.id == "config.unknown_key"]
+    told += [problem for problem in rule_files.load_rules([tmp_path])[1] if problem.id == "config.unknown_key"]
     assert len(told) == 4
     set_language(lang)
     assert all(words in each.text and __version__ in each.text and "zzz" in each.key for each in told)

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from hackathon.cli.main import run
-from hackathon.config import load, plug_ins
-from hackathon.diagnosis import rule_limits
+from hackathon.config import load, plug_ins, rule_files
+from hackathon.diagnosis import scan
 from hackathon.jobs.places import around
-from hackathon.schedulers import profiles
+from hackathon.schedulers import registry
 from hackathon.text.errors import RequestError
 from hackathon.text.paths import user_cache
 from support.paths import ROOT
@@ -106,7 +106,7 @@ def test_the_toolkits_name_counts_and_the_clash_is_named(package: Package, capsy
     )
     assert run(["clusters"]) == 0
     assert "laptop (hackathon.clusters) of the package quick 1.0 is not used" in capsys.readouterr().err
-    assert profiles.load_cluster("laptop").scheduler == "local"
+    assert registry.load_cluster("laptop").scheduler == "local"
     assert run(["rules", "check"]) == 2
     assert "the rule gpu-busy of the package quick 1.0 is not used: hackathon has one" in capsys.readouterr().out
     run(["plugins", "--json"])
@@ -191,7 +191,7 @@ def test_broken_files_hide_no_others(broken: Path, capsys: pytest.CaptureFixture
     assert {"name": "kumo", "title": "", "scheduler": "local", "from": "good 1.0"} in answer["clusters"]
     assert any("bad/nothing" in problem for problem in answer["problems"])
     assert run(["recipes"]) == 0 and "bad-package 1.0" in capsys.readouterr().err
-    rules, problems = load.load_rules()
+    rules, problems = rule_files.load_rules()
     assert len(rules) > 300 and {problem.id for problem in problems} >= {"plug_ins.broken"}
     for kind, name in (("clusters", "gone"), ("recipes", "colon")):
         with pytest.raises(RequestError, match="bad-package"):
@@ -216,7 +216,7 @@ def test_a_name_of_two_packages_is_refused(package: Package, capsys: pytest.Capt
     assert run(["works"]) == 2
     assert "works (hackathon.commands) is in several packages: one 1.0, two 1.0" in capsys.readouterr().err
     with pytest.raises(RequestError, match="several packages: one"):
-        profiles.load_cluster("kumo")
+        registry.load_cluster("kumo")
     assert run(["clusters"]) == 0
     assert "several packages" in capsys.readouterr().err
     assert run(["plugins"]) == 1
@@ -229,8 +229,8 @@ def test_a_project_comes_before_a_package(package: Package, tmp_path: Path) -> N
     own = tmp_path / "own"
     (own / "templates" / "clusters").mkdir(parents=True)
     (own / "templates" / "clusters" / "kumo.yaml").write_text(CLUSTER.format(name="kumo") + "queue: mine\n")
-    assert profiles.load_cluster("kumo").queue is None
-    assert profiles.load_cluster("kumo", [own]).queue == "mine"
+    assert registry.load_cluster("kumo").queue is None
+    assert registry.load_cluster("kumo", [own]).queue == "mine"
     files, problems = load.cluster_files([own])
     assert files["kumo"].is_relative_to(own) and problems == []
 
@@ -306,7 +306,7 @@ def test_a_packages_rule_that_does_not_end_costs_itself_only(
 ) -> None:
     rule = "rules: [{id: slow-one, part: data, level: root, title: A, patterns: [{regex: 'CUDA out (a*a*a*a*)*b'}]}]\n"
     site = package("slow", {"rules": ["slow = slow.rules"]}, {"slow/__init__.py": "", "slow/rules/slow.yaml": rule})
-    monkeypatch.setattr(rule_limits, "EACH", 0.3)
+    monkeypatch.setattr(scan, "RULE_SECONDS", 0.3)
     text = f"torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2 GiB\nCUDA out {'a' * 3000}\n"
     Path("rank-0.log").write_text(text)
     assert run(["diagnose", "rank-0.log"]) in (0, 1)

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hackathon.config.evidence import cited_values
-from hackathon.config.fields import KeyPath
+from hackathon.config.records import KeyPath
 from hackathon.config.yaml import parse_yaml
 from hackathon.config.yaml_edit import NotEditableError, inline, remove, set_value
 from hackathon.text.paths import shipped

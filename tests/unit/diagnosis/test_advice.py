@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from hackathon.config.load import load_rule_file
+from hackathon.config.rule_files import load_rule_file
 from hackathon.diagnosis import diagnose
 from hackathon.diagnosis.scan import RuleSet
 from hackathon.text.paths import shipped

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from hackathon.config.load import load_rules
 from hackathon.config.rule import Rule
+from hackathon.config.rule_files import load_rules
 from hackathon.diagnosis.believed import is_believed
 from hackathon.diagnosis.cache import kept
 from hackathon.diagnosis.check_command import check_command, quoted_in_commands

@@ -10,17 +10,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hackathon.cli.main import run as hackathon
-from hackathon.config import load
-from hackathon.diagnosis.check_command import check_command, misplaced, quoted_in_commands
-from hackathon.schedulers.advice import every_form
+from hackathon.config import rule_files
+from hackathon.diagnosis.check_command import check_command, every_form, misplaced, quoted_in_commands
 from hackathon.text.paths import shipped
 from support.patience import STRETCH
 from support.runs import new_run
 
 CHECKS = [form for path in sorted(shipped("templates", "rules").glob("*.yaml"))
-          for rule in load.load_rule_file(path) for cause in rule.causes if "{" in cause.check
+          for rule in rule_files.load_rule_file(path) for cause in rule.causes if "{" in cause.check
           for form in every_form(cause.check) if "{" in form]  # fmt: skip
-TEXTS = [text for path in sorted(shipped("templates", "rules").glob("*.yaml")) for rule in load.load_rule_file(path)
+TEXTS = [text for path in sorted(shipped("templates", "rules").glob("*.yaml"))
+         for rule in rule_files.load_rule_file(path)
          for each in (rule.advice, rule.title, *(cause.text for cause in rule.causes))
          for text in (each.values() if isinstance(each, dict) else [each])
          if "hackathon " in str(text) or "`" in str(text)]  # fmt: skip

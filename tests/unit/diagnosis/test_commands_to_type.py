@@ -8,8 +8,8 @@ import click
 import pytest
 
 from hackathon.cli.main import build
-from hackathon.config.load import load_rule_file
 from hackathon.config.rule import Rule
+from hackathon.config.rule_files import load_rule_file
 from hackathon.text.paths import shipped
 
 RUN = "k3x9"

@@ -11,8 +11,8 @@ from typing import NamedTuple, get_args
 
 import pytest
 
-from hackathon.config.load import load_rules
 from hackathon.config.rule import Part
+from hackathon.config.rule_files import load_rules
 from hackathon.diagnosis import diagnose
 from hackathon.diagnosis.scan import RuleSet
 from support.paths import SAMPLES

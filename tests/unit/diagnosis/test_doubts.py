@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from hackathon.config.load import load_recipe, load_rule_file, shared_files
+from hackathon.config.load import load_recipe, shared_files
+from hackathon.config.rule_files import load_rule_file
 from hackathon.diagnosis import doubts
 from hackathon.logs.final import final_numbers
 from hackathon.runs.directory import RunDirectory

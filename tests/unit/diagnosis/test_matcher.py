@@ -381,7 +381,7 @@ def test_standard_input_of_any_size() -> None:
 def test_memory_is_bounded(log: Path) -> None:
     """A log of 200 MB without a single line end and one with lines take the same few megabytes."""
     code = (
-        "import re, sys; from pathlib import Path; from hackathon.config.load import load_rules\n"
+        "import re, sys; from pathlib import Path; from hackathon.config.rule_files import load_rules\n"
         "from hackathon.diagnosis.scan import LogFile, scan\n"
         "hits = scan([LogFile(Path(sys.argv[1]), 'log')], load_rules()[0])\n"
         # not getrusage: that begins with the peak of the process which started this one

@@ -7,8 +7,8 @@ import pytest
 
 from hackathon.cli.main import run as command
 from hackathon.config.event import Event, Team
-from hackathon.config.load import load_rules
-from hackathon.diagnosis import rule_limits
+from hackathon.config.rule_files import load_rules
+from hackathon.diagnosis import scan
 from hackathon.diagnosis.examine import diagnose_files
 from hackathon.index import gather as gathering
 from support.samples.runs import one_run
@@ -31,7 +31,7 @@ def _rules(folder: Path, text: str = SLOW) -> Path:
 
 @pytest.fixture(autouse=True)
 def limits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rule_limits, "EACH", 0.3)
+    monkeypatch.setattr(scan, "RULE_SECONDS", 0.3)
 
 
 @pytest.mark.slow

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hackathon.cli.main import run
-from hackathon.config import load
+from hackathon.config import load, rule_files
 from hackathon.config.literals import SHORTEST, PatternError, analysed, compiled
 from hackathon.config.problems import ConfigError
 from hackathon.config.rule import Part, Rule
@@ -54,7 +54,7 @@ def write(path: Path, text: str) -> Path:
 @functools.cache
 def rules_by_file() -> dict[Path, list[Rule]]:
     """Return the shipped rules; reading them takes seconds, so that it is done once."""
-    return {file: load.load_rule_file(file) for file in FILES}
+    return {file: rule_files.load_rule_file(file) for file in FILES}
 
 
 def rules_of_shipped() -> list[Rule]:
@@ -64,7 +64,7 @@ def rules_of_shipped() -> list[Rule]:
 def problems_of(folder: Path, text: str) -> dict[str, str]:
     """Return key → message id of a wrong file of rules."""
     with pytest.raises(ConfigError) as refused:
-        load.load_rule_file(write(folder / "rules.yaml", text))
+        rule_files.load_rule_file(write(folder / "rules.yaml", text))
     return {problem.key: problem.id for problem in refused.value.problems}
 
 
@@ -131,7 +131,7 @@ def test_the_nearest_rule_of_an_id_counts(tmp_path: Path, own_home: Path) -> Non
         event / "templates/rules/theirs.yaml", GOOD.replace("root", "likely") + GOOD[7:].replace("our-disk", "second")
     )
     write(own_home / "config/hackathon/rules/mine.yaml", GOOD.replace("our-disk", "gpu-out-of-memory"))
-    found, problems = load.load_rules([project, event])
+    found, problems = rule_files.load_rules([project, event])
     assert problems == []
     by_id = {rule.id: rule for rule in found}
     assert by_id["our-disk"].level == "root" and by_id["second"].level == "root"
@@ -143,7 +143,7 @@ def test_a_broken_file_is_told_and_hides_nothing(tmp_path: Path) -> None:
     write(tmp_path / "templates/rules/a.yaml", "rules: [")
     write(tmp_path / "templates/rules/b.yaml", GOOD)
     write(tmp_path / "templates/rules/c.yaml", GOOD)
-    found, problems = load.load_rules([tmp_path])
+    found, problems = rule_files.load_rules([tmp_path])
     assert "our-disk" in {rule.id for rule in found}
     assert [(problem.file.name, problem.id) for problem in problems] == [
         ("a.yaml", "config.yaml_syntax"), ("c.yaml", "rules.id_elsewhere"),
@@ -390,7 +390,7 @@ def test_rules_that_change_count_at_once_and_threads_do_not_share_a_scanner(tmp_
         assert list(pool.map(found, range(16))) == [["our-ends"]] * 16
     own.unlink()
     assert "our-ends" not in found()
-    first, second = (rule_set(load.load_rules()[0]) for _ in range(2))
+    first, second = (rule_set(rule_files.load_rules()[0]) for _ in range(2))
     assert first is second
     with ThreadPoolExecutor(1) as pool:
-        assert pool.submit(lambda: rule_set(load.load_rules()[0])).result() is not first
+        assert pool.submit(lambda: rule_set(rule_files.load_rules()[0])).result() is not first

@@ -5,10 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from hackathon.config.load import load_rules
-from hackathon.diagnosis.check_command import check_command, misplaced
+from hackathon.config.rule_files import load_rules
+from hackathon.diagnosis.check_command import check_command, commands_of, every_form, misplaced, with_commands
 from hackathon.schedulers import registry
-from hackathon.schedulers.advice import commands_of, every_form, with_commands
 from hackathon.schedulers.base import ADVICE_COMMANDS
 from support.runs import new_run
 

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hackathon.config.load import load_recipe, load_rule_file
+from hackathon.config.load import load_recipe
+from hackathon.config.rule_files import load_rule_file
 from hackathon.diagnosis import facts
 from hackathon.diagnosis.checks import find_check
 from hackathon.diagnosis.facts import FactHit, RunFacts

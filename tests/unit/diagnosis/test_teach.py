@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hackathon.cli.main import run as command
-from hackathon.config.load import load_rule_file
+from hackathon.config.rule_files import load_rule_file
 from hackathon.diagnosis import diagnose
 from hackathon.diagnosis.scan import Scanner
 from hackathon.diagnosis.teach import TaughtLine, make_rule, pattern_of, try_rule

@@ -11,7 +11,7 @@ import click
 import pytest
 
 from hackathon.cli.main import COMMANDS, build
-from hackathon.config.load import load_rule_file
+from hackathon.config.rule_files import load_rule_file
 from hackathon.config.schema import RECORDS
 from support.paths import ROOT
 

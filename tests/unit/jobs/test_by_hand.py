@@ -9,17 +9,17 @@ from pathlib import Path
 
 import pytest
 
+import hackathon.config.cluster
 from hackathon.cli.main import run
 from hackathon.config import load
 from hackathon.config.cluster import ALL_LAUNCHERS
-from hackathon.jobs import machine
 from hackathon.jobs.check import CheckError, check
 from hackathon.jobs.essence import essence
-from hackathon.jobs.options import Options
 from hackathon.jobs.render import render
+from hackathon.jobs.request import Options
 from hackathon.jobs.resolve import Sources, resolve
 from hackathon.runs.source.snapshot import take
-from hackathon.schedulers import profiles
+from hackathon.schedulers import registry
 from hackathon.text.errors import RequestError
 
 PROGRAM = """\
@@ -166,15 +166,15 @@ def test_essence_finds_the_runtime(project: Path, capsys: pytest.CaptureFixture[
 
 @pytest.fixture
 def fixed_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(machine, "cores", lambda: 4)
-    monkeypatch.setattr(machine, "gpus", lambda: 0)
+    monkeypatch.setattr(hackathon.config.cluster, "cores_here", lambda: 4)
+    monkeypatch.setattr(hackathon.config.cluster, "gpus_here", lambda: 0)
 
 
 def sources(cluster_name: str, launcher: str, **options: str) -> Sources:
     recipe, folder = load.load_recipe("torch-ddp", [])
-    cluster = profiles.load_cluster(cluster_name, [])
+    cluster = registry.load_cluster(cluster_name, [])
     nodes = 1 if cluster.starter == "local" or launcher == "local" else 2
-    group = "pz0425" if profiles.known_dialect(cluster).wants_group else None
+    group = "pz0425" if registry.known_dialect(cluster).wants_group else None
     wanted = Options(nodes=nodes, launcher=launcher, group=group, processes_per_node=2, **options)
     return Sources(cluster=cluster, options=wanted, recipe=recipe, folder=folder)
 
@@ -186,7 +186,7 @@ def test_shellcheck_finds_nothing(tmp_path: Path) -> None:
     if not shutil.which("shellcheck"):
         pytest.skip("shellcheck is not installed")
     written = []
-    for cluster in profiles.list_clusters([])[0]:
+    for cluster in registry.list_clusters([])[0]:
         for launcher in ALL_LAUNCHERS:
             given = sources(cluster.name, launcher)
             request = replace(resolve(given), environment=(), variables={})
@@ -244,7 +244,7 @@ def test_binding_comes_from_profile_and_project(project: Path, capsys: pytest.Ca
     assert (request["binding"], request["origins"]["binding"]) == ("numa", "project.yaml")
     assert run(["render", "--json", "--binding", "cores"]) == 0
     assert json.loads(capsys.readouterr().out)["request"]["binding"] == "cores"
-    profile = profiles.load_cluster("laptop", [])
+    profile = registry.load_cluster("laptop", [])
     given = Sources(replace(profile, binding="cores"), Options(launcher="mpirun"), project=load.load_project(project))
     found = resolve(replace(given, project=replace(given.project, binding=None) if given.project else None))
     assert (found.binding, found.origins["binding"]) == ("cores", "cluster laptop")
@@ -252,10 +252,10 @@ def test_binding_comes_from_profile_and_project(project: Path, capsys: pytest.Ca
 
 def test_ranks_of_torchrun_are_not_told_who_mpirun_started(project: Path, tmp_path: Path) -> None:
     """A program that prints its environment stands for torchrun, in the agent that mpirun started as its rank 1."""
-    request = resolve(Sources(profiles.load_cluster("laptop", []), project=load.load_project(project), folder=project))
+    request = resolve(Sources(registry.load_cluster("laptop", []), project=load.load_project(project), folder=project))
     place = tmp_path / "x"
     (place / "env").mkdir(parents=True)
-    (place / "rank.sh").write_text(render(request, profiles.load_cluster("laptop", [])).rank)
+    (place / "rank.sh").write_text(render(request, registry.load_cluster("laptop", [])).rank)
     recorded = {"HK_NODES": 2, "HK_PROCESSES": 4, "HK_PROCESSES_PER_NODE": 2, "HK_THREADS": 1, "HK_BIND": "--bound"}
     lines = [f"declare -- {name}={value}" for name, value in recorded.items()]
     (place / "env" / "job-1.sh").write_text("\n".join([*lines, "declare -x OMPI_MCA_btl=self,tcp", ""]))

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hackathon.jobs.grid import MOST, OPTIONS, Axis, combinations, grid, read_axes
-from hackathon.jobs.options import Options
 from hackathon.jobs.render import render
+from hackathon.jobs.request import Options
 from hackathon.jobs.resolve import Sources
 from hackathon.jobs.settings import point_key, settings_text, values_of, written
 from hackathon.jobs.sources import gather

@@ -12,12 +12,11 @@ from hackathon.cli.main import run
 from hackathon.jobs.check import CheckError, check
 from hackathon.jobs.cost import cost
 from hackathon.jobs.essence import essence
-from hackathon.jobs.options import Options
 from hackathon.jobs.render import render
-from hackathon.jobs.request import Request
+from hackathon.jobs.request import Options, Request
 from hackathon.jobs.resolve import PROJECT, Sources, resolve
 from hackathon.jobs.sources import find_sources
-from hackathon.schedulers.profiles import load_cluster
+from hackathon.schedulers.registry import load_cluster
 from hackathon.text.errors import RequestError
 
 PLACE = """name: digits

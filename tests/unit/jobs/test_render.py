@@ -14,11 +14,10 @@ from hackathon.config.cluster import Cluster, Node
 from hackathon.jobs.essence import essence
 from hackathon.jobs.render import assignments, render
 from hackathon.jobs.request import Request
-from hackathon.jobs.templates.lint import TemplateError
+from hackathon.jobs.script import in_double_quotes
 from hackathon.schedulers.dialect import Dialect
 from hackathon.text.errors import RequestError
 from hackathon.text.paths import shipped
-from hackathon.text.quoting import in_double_quotes
 from support.patience import STRETCH
 
 
@@ -98,7 +97,7 @@ def test_own_template_may_not_write_values(tmp_path: Path, body: str) -> None:
     (folder / "jobs").mkdir(parents=True)
     own = '{% extends "shipped/job.sh.j2" %}\n{% block prologue %}\n' + body + "\n{% endblock %}\n"
     (folder / "jobs" / "job.sh.j2").write_text(own)
-    with pytest.raises(TemplateError) as refused:
+    with pytest.raises(RequestError) as refused:
         render(make(), CLUSTER, [folder])
     assert "job.sh.j2" in refused.value.message
 
@@ -118,7 +117,7 @@ def test_own_template_overrides_one_block(tmp_path: Path) -> None:
 def test_broken_own_template_names_the_file(tmp_path: Path, text: str) -> None:
     (tmp_path / "jobs").mkdir()
     (tmp_path / "jobs" / "job.sh.j2").write_text(text)
-    with pytest.raises(TemplateError):
+    with pytest.raises(RequestError):
         render(make(), CLUSTER, [tmp_path])
 
 

@@ -19,11 +19,9 @@ from jinja2.bccache import bc_magic
 from hackathon.access.ownership import Trusted
 from hackathon.config.cluster import Cluster, Node
 from hackathon.config.trust import ForeignError
-from hackathon.jobs.options import Options
 from hackathon.jobs.render import render
-from hackathon.jobs.request import Request
+from hackathon.jobs.request import Options, Request
 from hackathon.jobs.sources import find_sources
-from hackathon.jobs.templates.lint import TemplateError
 from hackathon.text.errors import RequestError
 from hackathon.text.paths import user_cache
 from support.accounts import public_folder
@@ -71,7 +69,7 @@ def test_what_is_not_on_the_list_is_refused_with_its_line(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     folder = own(tmp_path, job='{% extends "shipped/job.sh.j2" %}\n{% block prologue %}\n' + body + "{% endblock %}\n")
-    with pytest.raises(TemplateError) as refused:
+    with pytest.raises(RequestError) as refused:
         render(REQUEST, CLUSTER, [folder])
     assert f"{tmp_path / 'jobs' / 'job.sh.j2'}:3" in refused.value.message and what in refused.value.message
     assert "assignments" in f"{refused.value.message} {refused.value.hint}" or "redefine" in refused.value.message
@@ -116,7 +114,7 @@ def test_what_the_list_has_works(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_a_template_that_would_not_end_is_ended(tmp_path: Path, texts: dict[str, str]) -> None:
     began = time.process_time()
-    with pytest.raises(TemplateError) as refused:
+    with pytest.raises(RequestError) as refused:
         render(REQUEST, CLUSTER, [own(tmp_path, **texts)])
     assert "sh.j2" in refused.value.message
     assert time.process_time() - began < 20
@@ -193,7 +191,7 @@ def test_any_text_is_a_script_or_an_error(tmp_path_factory: pytest.TempPathFacto
 
 
 def test_the_second_wall_holds_without_the_first(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    from hackathon.jobs import render as module
+    from hackathon.jobs.templates import lint as module
 
     monkeypatch.setattr(module, "lint", lambda *_: None)
     for body in (
@@ -201,7 +199,7 @@ def test_the_second_wall_holds_without_the_first(monkeypatch: pytest.MonkeyPatch
         "{{ launcher|upper }}", "{{ lipsum() }}", "{{ self.__init__ }}", "{{ range(9) }}",
         "{% if launcher is defined %}{% endif %}",
     ):  # fmt: skip
-        with pytest.raises(TemplateError):
+        with pytest.raises(RequestError):
             render(REQUEST, CLUSTER, [own(tmp_path, job=body)])
 
 

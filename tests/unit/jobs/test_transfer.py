@@ -10,14 +10,13 @@ import pytest
 
 from hackathon.cli.main import run as hackathon
 from hackathon.jobs.check import CheckError
-from hackathon.jobs.options import Options
-from hackathon.jobs.request import Request
+from hackathon.jobs.request import Options, Request
 from hackathon.jobs.resolve import resolve
 from hackathon.jobs.sources import gather
 from hackathon.jobs.transfer import sources_here, transfer
 from hackathon.runs.campaign import plan
 from hackathon.runs.create import create
-from hackathon.schedulers import profiles
+from hackathon.schedulers import registry
 from hackathon.text.errors import RequestError
 from support.profiles import visible_everywhere
 from support.runs import SCRIPT
@@ -288,4 +287,4 @@ def test_a_cluster_that_is_not_known_here(tmp_path: Path, here: Path) -> None:
     value = {**recorded(tmp_path).to_json(), "cluster": "theirs"}
     with pytest.raises(RequestError, match="theirs"):
         moved(Request.from_json(value), here, foreign=False)
-    assert profiles.load_cluster("big", [here]).name == "big"
+    assert registry.load_cluster("big", [here]).name == "big"

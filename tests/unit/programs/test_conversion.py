@@ -13,7 +13,7 @@ from hackathon.programs.scripts.conversion import Converted, convert, target_lan
 from hackathon.programs.scripts.lint import lint, looked_at
 from hackathon.programs.scripts.source import script_text
 from hackathon.schedulers import registry
-from hackathon.schedulers.profiles import load_cluster
+from hackathon.schedulers.registry import load_cluster
 from hackathon.schedulers.scripts import ScriptRequest
 from hackathon.text.errors import RequestError
 

@@ -13,7 +13,7 @@ from hackathon.programs.scripts.fixes import fixed, write_fixed
 from hackathon.programs.scripts.lint import lint
 from hackathon.programs.scripts.source import LARGEST, read_script, script_text
 from hackathon.schedulers import registry
-from hackathon.schedulers.profiles import load_cluster
+from hackathon.schedulers.registry import load_cluster
 from hackathon.text.errors import RequestError
 from hackathon.text.messages import speaking
 from support.golden import reviewed

@@ -211,7 +211,7 @@ def test_a_board_that_can_not_be_written_costs_the_post_alone(
 
 
 def test_what_a_program_imports(project: Path) -> None:
-    from hackathon.jobs.options import Options
+    from hackathon.jobs.request import Options
     from hackathon.jobs.sources import gather
 
     (project / "helper").mkdir()

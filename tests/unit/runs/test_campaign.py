@@ -12,9 +12,9 @@ import pytest
 
 from hackathon.cli.main import run
 from hackathon.jobs.grid import grid, read_axes
-from hackathon.jobs.options import Options
 from hackathon.jobs.plan import Plan
 from hackathon.jobs.render import render
+from hackathon.jobs.request import Options
 from hackathon.jobs.sources import find_sources
 from hackathon.runs.campaign import begin, plan, request_of, resubmit, resume, start, start_in_turn
 from hackathon.runs.create import create

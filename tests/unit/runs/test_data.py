@@ -20,7 +20,7 @@ import yaml
 from hackathon.cli.main import run
 from hackathon.config.recipe import Data
 from hackathon.jobs.data import missing, variables
-from hackathon.jobs.options import Options
+from hackathon.jobs.request import Options
 from hackathon.jobs.sources import find_sources
 from hackathon.runs import data
 from hackathon.runs.campaign import plan

@@ -25,7 +25,7 @@ from hackathon.runs import campaign
 from hackathon.runs.environment import install_plan
 from hackathon.runs.environment.requirement_lines import beyond_packages
 from hackathon.runs.source import snapshot
-from hackathon.schedulers import profiles
+from hackathon.schedulers import registry
 from hackathon.text.errors import RequestError
 from support.paths import ROOT
 
@@ -253,7 +253,7 @@ def test_who_lacks_the_framework_is_told_what_to_type(
 def _plan(
     folder: Path, *steps: InstallStep, variant: str = "cpu", locked: bool = False, python: str | None = None
 ) -> install_plan.InstallPlan:  # fmt: skip
-    cluster = profiles.load_cluster("laptop", [])
+    cluster = registry.load_cluster("laptop", [])
     return install_plan.plan(
         "x", folder, steps, envs=folder / "envs", variant=variant, cluster=cluster, locked=locked, python=python
     )
@@ -372,7 +372,7 @@ def test_a_lock_lets_in_only_the_files_with_its_hashes(
     (recipe / name).write_text(f"tinything==1.0 \\\n    --hash=sha256:{digest}\n")
     assert run(["env", "create", "tiny", "--locked"]) == 0
     with pytest.raises(RequestError) as caught:
-        cluster = profiles.load_cluster("laptop", [])
+        cluster = registry.load_cluster("laptop", [])
         install_plan.plan("x", recipe, [InstallStep(packages=["horovod==0.28.1"])], envs=place, variant="cpu",
                           cluster=cluster, locked=True)  # fmt: skip
     assert caught.value.id == "environments.not_locked" and caught.value.hint
@@ -405,7 +405,7 @@ def test_caches_lie_beside_when_nodes_do_not_see_the_home(
     from dataclasses import replace
 
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    laptop = profiles.load_cluster("laptop", [])
+    laptop = registry.load_cluster("laptop", [])
     hidden = replace(laptop, visible_from_nodes=[str(place)])
     folder = place / "recipes" / "tiny"
     made = install_plan.plan("x", folder, [], envs=place / "envs", variant="cpu", cluster=hidden)

@@ -15,13 +15,12 @@ from hypothesis import strategies as st
 
 from hackathon.cli.main import run as hackathon
 from hackathon.jobs.foreign_variables import is_refused, literal, plain_value, set_by_line
-from hackathon.jobs.options import Options
 from hackathon.jobs.render import render
-from hackathon.jobs.request import Request
+from hackathon.jobs.request import Options, Request
 from hackathon.jobs.resolve import DATA
+from hackathon.jobs.script import in_double_quotes
 from hackathon.jobs.transfer import sources_here, transfer
 from hackathon.text.errors import RequestError
-from hackathon.text.quoting import in_double_quotes
 from support.patience import STRETCH
 from support.runs import request
 
@@ -59,7 +58,7 @@ def moved(here: Path, **changes: Any) -> Request:
 
 def ran(new: Request, folder: Path, home: Path) -> Mapping[str, str]:
     """Run the job's script as the scheduler does; return the environment of its program."""
-    from hackathon.schedulers.profiles import load_cluster
+    from hackathon.schedulers.registry import load_cluster
 
     folder.mkdir()
     script = render(replace(new, command=("env", "-0"), telemetry_seconds=0), load_cluster("laptop", []))

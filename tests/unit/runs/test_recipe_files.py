@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from hackathon.cli.main import run
-from hackathon.jobs.options import Options
 from hackathon.jobs.render import render
+from hackathon.jobs.request import Options
 from hackathon.jobs.resolve import resolve
 from hackathon.jobs.sources import find_sources
 from hackathon.readiness.wanted import modules_of

@@ -95,12 +95,12 @@ def test_entry_of_a_run(here: Path) -> None:
 
 def _run(folder: Path, nodes: int) -> RunDirectory:
     from hackathon.config import load
-    from hackathon.jobs.options import Options
+    from hackathon.jobs.request import Options
     from hackathon.jobs.resolve import Sources, resolve
-    from hackathon.schedulers import profiles
+    from hackathon.schedulers import registry
 
     recipe, place = load.load_recipe("allreduce", [])
-    sources = Sources(profiles.load_cluster("slurm", []), Options(nodes=nodes), recipe=recipe, folder=place)
+    sources = Sources(registry.load_cluster("slurm", []), Options(nodes=nodes), recipe=recipe, folder=place)
     (folder / "request.json").write_text(json.dumps(resolve(sources).to_json()))
     return RunDirectory(folder)
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 import hackathon.schedulers
-from hackathon.schedulers.accounting import Charge, JobAccounting
 from hackathon.schedulers.base import CommandOutput, SchedulerError
 from hackathon.schedulers.pbs.commands import Pbs
+from hackathon.schedulers.reports import Charge, JobAccounting
 from hackathon.schedulers.slurm.commands import Slurm
 
 SCHEDULERS = Path(hackathon.schedulers.__file__).parent

@@ -10,9 +10,9 @@ from hackathon.config.cluster import Cluster
 from hackathon.config.yaml import parse_yaml
 from hackathon.schedulers import comparison, registry
 from hackathon.schedulers.comparison import Machine, compare
-from hackathon.schedulers.machine import NodeGroup, QueueInfo
 from hackathon.schedulers.profile_draft import ProfileAnswers, draft
 from hackathon.schedulers.proposal import corrected
+from hackathon.schedulers.reports import NodeGroup, QueueInfo
 from hackathon.text.errors import RequestError
 
 GIB = 2**30

@@ -8,20 +8,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hackathon.config.load import load_recipe
-from hackathon.jobs import machine
-from hackathon.jobs.options import Options
 from hackathon.jobs.render import render
+from hackathon.jobs.request import Options
 from hackathon.jobs.resolve import Sources, resolve
 from hackathon.runs.status import load_scheduler
 from hackathon.runs.submit import submit
 from hackathon.schedulers import registry
-from hackathon.schedulers.accounting import Charge
 from hackathon.schedulers.base import NO_ANSWER, CommandOutput, JobState, SchedulerError, Submission
 from hackathon.schedulers.dialect import Header
 from hackathon.schedulers.gridengine import ids, listing, parse, records
 from hackathon.schedulers.gridengine.commands import GridEngine
 from hackathon.schedulers.gridengine.dialect import GridEngineDialect
-from hackathon.schedulers.profiles import load_cluster
+from hackathon.schedulers.registry import load_cluster
+from hackathon.schedulers.reports import Charge
 from hackathon.text.errors import RequestError
 from support.gridengine_samples import answer, as_list, recorded
 from support.runs import new_run
@@ -513,4 +512,4 @@ def test_machine_with_its_commands_is_known_and_its_profile_is_not_guessed(
         (tmp_path / name).write_text("#!/bin/sh\n")
         (tmp_path / name).chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert registry.here()[0] == "gridengine" and machine.likely_cluster() is None
+    assert registry.here()[0] == "gridengine" and registry.likely_cluster() is None

@@ -8,8 +8,8 @@ from hackathon import schedulers
 from hackathon.schedulers import registry
 from hackathon.schedulers.base import CommandOutput, SchedulerError
 from hackathon.schedulers.local.commands import Local
-from hackathon.schedulers.machine import NodeGroup, QueueInfo
 from hackathon.schedulers.pbs.commands import Pbs
+from hackathon.schedulers.reports import NodeGroup, QueueInfo
 from hackathon.schedulers.slurm.commands import Slurm
 
 FOLDER = Path(schedulers.__file__).parent

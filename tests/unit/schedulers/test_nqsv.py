@@ -12,11 +12,10 @@ from hypothesis import strategies as st
 from hackathon.config import load
 from hackathon.config.cluster import Cluster
 from hackathon.jobs.check import CheckError, check
-from hackathon.jobs.options import Options
 from hackathon.jobs.render import render, render_shell
-from hackathon.jobs.request import Request
+from hackathon.jobs.request import Options, Request
 from hackathon.jobs.resolve import Sources, resolve
-from hackathon.schedulers import profiles
+from hackathon.schedulers import registry
 from hackathon.schedulers.base import FINISHED, OPEN_STATES, TIMEOUT, UNKNOWN, CommandOutput, SchedulerError, Submission
 from hackathon.schedulers.nqsv import parse, text
 from hackathon.schedulers.nqsv.commands import Nqsv
@@ -338,7 +337,7 @@ def cluster(folder: Path, **dialect: str) -> Cluster:
     }  # fmt: skip
     (folder / "templates" / "clusters").mkdir(parents=True, exist_ok=True)
     (folder / "templates" / "clusters" / "here.yaml").write_text(json.dumps(values))
-    return profiles.load_cluster("here", [folder])
+    return registry.load_cluster("here", [folder])
 
 
 def request(made: Cluster, **options: object) -> Request:

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from hackathon.config import load
 from hackathon.jobs.check import CheckError, check
 from hackathon.jobs.cost import gpus_given
-from hackathon.jobs.options import Options
+from hackathon.jobs.request import Options
 from hackathon.jobs.resolve import Sources, resolve
 from hackathon.runs.markers import Markers
 from hackathon.runs.states import decide
-from hackathon.schedulers import profiles
+from hackathon.schedulers import registry
 from hackathon.schedulers.base import CommandOutput, JobState, SchedulerError, StatusAnswer, Submission
 from hackathon.schedulers.dialect import Header
 from hackathon.schedulers.pjm import parse, table
@@ -477,14 +477,14 @@ def test_every_sample_names_its_source() -> None:
 def test_a_job_pays_for_its_node_unless_it_asks_for_gpus(
     cluster: str, queue: str, nodes: int, processes_per_node: int, gpus: int
 ) -> None:
-    profile = profiles.load_cluster(cluster, [])
+    profile = registry.load_cluster(cluster, [])
     assert isinstance(profile.node.gpus, int)
     assert gpus_given(profile.node.gpus, processes_per_node, profile, queue=queue, nodes=nodes) == gpus
 
 
 @pytest.mark.parametrize("cluster", ["wisteria-o", "fugaku"])
 def test_jobs_of_several_nodes_are_refused_where_only_fujitsus_mpiexec_reaches_them(cluster: str) -> None:
-    sources = Sources(cluster=profiles.load_cluster(cluster, []), options=Options(nodes=2, group="hp200000"))
+    sources = Sources(cluster=registry.load_cluster(cluster, []), options=Options(nodes=2, group="hp200000"))
     recipe, folder = load.load_recipe("torch-ddp", [])
     request = resolve(replace(sources, recipe=recipe, folder=folder))
     with pytest.raises(CheckError, match="jobs of several nodes are not supported"):

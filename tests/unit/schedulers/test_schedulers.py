@@ -10,8 +10,8 @@ from hackathon.schedulers import registry
 from hackathon.schedulers.base import CommandOutput, Scheduler, SchedulerError, StatusAnswer, Submission
 from hackathon.schedulers.dialect import Dialect
 from hackathon.schedulers.failures import FAILURES
-from hackathon.schedulers.machine import QueueInfo
 from hackathon.schedulers.pbs.dialect import PbsDialect
+from hackathon.schedulers.reports import QueueInfo
 from hackathon.schedulers.slurm.dialect import SlurmDialect
 from hackathon.text.errors import RequestError
 from hackathon.text.messages import _

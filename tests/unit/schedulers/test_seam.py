@@ -9,11 +9,9 @@ import pytest
 
 from hackathon.config.cluster import Cluster, Node
 from hackathon.config.problems import ConfigError
-from hackathon.jobs import machine
 from hackathon.jobs.render import render
-from hackathon.jobs.templates.lint import TemplateError
 from hackathon.runs.submit import submit
-from hackathon.schedulers import profiles, registry
+from hackathon.schedulers import registry
 from hackathon.schedulers.base import SchedulerError, Submission
 from hackathon.schedulers.dialect import Header
 from hackathon.text.errors import RequestError
@@ -32,7 +30,7 @@ def written(folder: Path, scheduler: str, *keys: str) -> Path:
 def test_wrong_keys_of_a_dialect_are_told_with_place_and_near_word(tmp_path: Path) -> None:
     folder = written(tmp_path, "slurm", "group: acount", "gpu_requests: gres", "exclusive: 3", "place: scatter")
     with pytest.raises(ConfigError) as caught:
-        profiles.load_cluster("c", [folder])
+        registry.load_cluster("c", [folder])
     told = {(each.key, each.line): each.text for each in caught.value.problems}
     assert set(told) == {
         ("dialect.group", 5), ("dialect.gpu_requests", 6), ("dialect.exclusive", 7), ("dialect.place", 8),
@@ -45,7 +43,7 @@ def test_dialect_is_told_together_with_what_else_is_wrong(tmp_path: Path) -> Non
     folder = written(tmp_path, "pbs", "group: 7")
     (folder / "templates/clusters/c.yaml").write_text("name: d\nscheduler: pbs\nnode: {}\ndialect: {group: 7}\n")
     with pytest.raises(ConfigError) as caught:
-        profiles.load_cluster("c", [folder])
+        registry.load_cluster("c", [folder])
     assert [each.key for each in caught.value.problems] == ["name", "dialect.group"]
 
 
@@ -53,12 +51,12 @@ def test_checked_profile_has_all_keys_and_is_checked_again_when_its_scheduler_ch
     folder = written(tmp_path, "pbs", "place: scatter")
     wanted = {"group": "none", "gpu_request": "none", "cpu_request": "none", "place": "scatter", "history": "x"}
     for _ in range(2):  # the second time from the cache
-        assert profiles.load_cluster("c", [folder]).dialect == wanted
+        assert registry.load_cluster("c", [folder]).dialect == wanted
     written(tmp_path, "nowhere", "anything: 1")  # its runs are there, its plug-in is not
-    cluster = profiles.load_cluster("c", [folder])
-    assert cluster.dialect == {"anything": 1} and profiles.known_dialect(cluster).whole_nodes
+    cluster = registry.load_cluster("c", [folder])
+    assert cluster.dialect == {"anything": 1} and registry.known_dialect(cluster).whole_nodes
     with pytest.raises(RequestError, match="nowhere"):
-        profiles.dialect_of(cluster)
+        registry.dialect_of(cluster)
 
 
 def test_header_can_be_overridden_and_extended_by_its_present_name(tmp_path: Path) -> None:
@@ -70,7 +68,7 @@ def test_header_can_be_overridden_and_extended_by_its_present_name(tmp_path: Pat
     lines = render(wanted, cluster, [tmp_path]).job.splitlines()
     assert "#SBATCH --account=g1" in lines and "#SBATCH --constraint=a100" in lines
     own.write_text("#SBATCH --comment={{ note }}\n")
-    with pytest.raises(TemplateError):
+    with pytest.raises(RequestError):
         render(wanted, cluster, [tmp_path])
     (tmp_path / "jobs" / "identity-slurm.sh.j2").write_text("HK_RUN=/elsewhere\n")
     own.unlink()
@@ -147,4 +145,4 @@ def test_machine_tells_its_cluster_by_its_commands(
         (tmp_path / name).write_text("#!/bin/sh\n")
         (tmp_path / name).chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert machine.likely_cluster() == cluster
+    assert registry.likely_cluster() == cluster

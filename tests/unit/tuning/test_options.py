@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from hackathon.config.load import load_project
-from hackathon.jobs.options import Options
+from hackathon.jobs.request import Options
 from hackathon.jobs.sources import gather
 from hackathon.text.errors import RequestError
 from hackathon.tuning.batches import MARK, batch_measurement

@@ -17,7 +17,7 @@ from hackathon.access.permissions import user_name
 from hackathon.config.event import Budget, Event, EventCluster, Member, Team
 from hackathon.index.store import default_path
 from hackathon.runs.lives import LIMIT, MARKERS, SCHEDULER, Life
-from hackathon.schedulers.accounting import Charge, JobAccounting
+from hackathon.schedulers.reports import Charge, JobAccounting
 from hackathon.usage.days import by_day, zone
 from hackathon.usage.tables import COLUMNS, csv_text, notes, table, to_json
 from hackathon.usage.usage import Usage, usage

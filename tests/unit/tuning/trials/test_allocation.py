@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from hackathon.jobs.options import Options
+from hackathon.jobs.request import Options
 from hackathon.jobs.resolve import resolve
 from hackathon.jobs.sources import find_sources
 from hackathon.runs.job_times import use_by

@@ -89,7 +89,7 @@ def test_a_plan_comes_back_from_its_record() -> None:
 
 
 def test_options_come_back_from_their_record() -> None:
-    from hackathon.jobs.options import Options
+    from hackathon.jobs.request import Options
 
     options = Options(queue="q", parameters={"lr": "1"}, in_place=True)
     assert options_of({**options_json(options), "unknown": 1}) == options

@@ -1,4 +1,4 @@
-"""A scheduler's report on a machine: its queues and its nodes."""
+"""What a scheduler reports besides states: its queues, its nodes, and its accounting of every life of a job."""
 
 from dataclasses import dataclass
 
@@ -41,3 +41,37 @@ class NodeGroup:
     """GPUs per node."""
     gpu: str = ""
     """The GPU's model in the scheduler's notation."""
+
+
+MOST_NODES = 1_000_000
+"""Highest believable number of nodes of one job."""
+
+
+@dataclass(frozen=True, slots=True)
+class Charge:
+    """One life of a job in the scheduler's accounting; a requeue begins another one."""
+
+    start: float
+    """Seconds since 1970."""
+    end: float | None
+    """None while it is running."""
+    seconds: float | None
+    """Running time without suspensions; None when the scheduler does not report it."""
+    nodes: int | None
+    """None when the scheduler does not report them: then the run's requested nodes count."""
+    gpus: int | None
+    """GPUs on all nodes together; None when the scheduler does not account for GPUs."""
+    name: str = ""
+    """The job's name."""
+    owner: str = ""
+    """The job's account, by name or number; empty when the scheduler does not report it."""
+
+
+@dataclass(frozen=True)
+class JobAccounting:
+    """All charges of one job id."""
+
+    charges: tuple[Charge, ...] = ()
+    """Empty for a job that never began. Each element of an array has its own."""
+    whole: bool = True
+    """False when earlier lives are missing."""
