@@ -167,7 +167,7 @@ class JobWords:
     hosts: str = r"\Z."
     """Regular expression of a command that lists the nodes."""
     of_task: str = r"\Z."
-    """Regular expression of variables that differ between the processes of a step: the batch script has other values."""
+    """Regular expression of variables that differ between the processes of a step, and in the batch script."""
     node_number: str = ""
     """The variable with a node's number, in a process of a step."""
     nodes: str = ""

@@ -66,7 +66,12 @@ def _swap(look: ScriptLook, command: Command, pattern: str, better: str) -> tupl
         changed = re.sub(pattern, lambda __: better, line, count=1)
         if changed != line:
             return number, changed
-    return command.line, None
+    # the option may stand in a variable: `ARGS="--nnodes 4"`
+    before = enumerate(look.source.lines[: command.line - 1], 1)
+    others = [number for number, line in before if re.search(pattern, line) and not line.lstrip().startswith("#")]
+    if len(others) != 1:
+        return command.line, None
+    return others[0], re.sub(pattern, lambda __: better, look.line(others[0]), count=1)
 
 
 def _value(call: LauncherCall, *names: str) -> str | None:
@@ -111,7 +116,7 @@ def _starters(look: ScriptLook, launch: Launch, step: JobShape) -> None:
     threads = look.request.threads
     own = f"--ntasks={nodes} --ntasks-per-node=1" + (f" --cpus-per-task={threads * step.per_node}" if threads else "")
     share = own if starter.launcher == "srun" else f"-np {nodes} --map-by ppr:1:node"
-    counts = r"(?:\s+(?:-n|--ntasks|-np|--ntasks-per-node|-npernode)[ =]?\S+)*"
+    counts = r"(?:\s+(?:-np|-npernode|--ntasks-per-node|--ntasks|-n)(?:[ =]+|(?=\d))\S+)*"
     line, better = _swap(look, launch.command, rf"\b{starter.launcher}\b{counts}", f"{starter.launcher} {share}")
     look.add("launches-multiplied", line, better, launcher=layer.call.launcher, count=step.per_node,
              starter=starter.launcher)  # fmt: skip
@@ -156,6 +161,11 @@ def _world(look: ScriptLook, launch: Launch, step: JobShape, values: ShellValues
     address = _value(call, "rdzv_endpoint", "rdzv-endpoint") or _value(
         call, "master_addr", "master-addr", "main_process_ip"
     )
+    if address and re.search(r"(?:\$\(|`)\s*hostname\s+(?:-I|--all-ip-addresses)\s*[)`]", address):
+        line, better = _swap(look, command, r"hostname\s+(?:-I|--all-ip-addresses)\s*(?=[)`])",
+                             "hostname -I | awk '{print $1}'")  # fmt: skip
+        if line == command.line or look.line(line).find("=$(") < 0:
+            look.add("address-list", line, better, name="--rdzv_endpoint")
     host = (address or "").partition(":")[0]
     variable = re.fullmatch(r"\$\{?(\w+)\}?", host)
     if not variable or (layer.later and LITERAL in host):
@@ -193,7 +203,8 @@ def _meeting(look: ScriptLook, launch: Launch, step: JobShape, several: int | No
     assert layer is not None
     call, command, starter = layer.call, launch.command, launch.starter
     nodes = step.nodes or several or 0
-    if nodes < 2 or not (starter or launch.remote) or "PET_" in "\n".join(look.source.lines):
+    text = "\n".join(look.source.lines)
+    if nodes < 2 or not (starter or launch.remote) or "PET_" in text:
         return
     if starter and step.nodes == 1:
         return
@@ -217,15 +228,15 @@ def _meeting(look: ScriptLook, launch: Launch, step: JobShape, several: int | No
             line, better = _swap(look, command, r"--nnodes[ =]\S+", f"--nnodes={several} {meets}")
             look.add("meets-nobody", line, better if first else None, what=f"--nnodes={several}", nodes=nodes)
         return
-    host = address.partition(":")[0] if not address.startswith(("$(", "`", LITERAL)) else address
+    host = re.sub(r":[^:)]*\Z", "", address)
     if _HERE.match(host) or _OWN_NAME.search(address):
         variable = next((name for name, line in values.lines.items() if values.values.get(name) == host and
-                         any(re.search(rf"\$\{{?{name}\b", word) for word in command.marked)), "")  # fmt: skip
+                         line < command.line and re.search(rf"\$\{{?{name}\b", text)), "")  # fmt: skip
         if variable:
             line = values.lines[variable]
             better = re.sub(rf"\b{variable}=[^\s;]+", lambda __: f"{variable}={first}", look.line(line), count=1)
         else:
-            line, better = _swap(look, command, rf"{re.escape(step_text(host))}[^\s:'\"]*", first)
+            line, better = _swap(look, command, re.escape(step_text(host)), first)
         look.add("meets-nobody", line, better if first else None, what=step_text(host), nodes=nodes)
         return
     backend = _value(call, "rdzv_backend", "rdzv-backend")
@@ -287,7 +298,7 @@ def _ranks_of_batch(look: ScriptLook, launch: Launch, step: JobShape, values: Sh
             call is None and not re.search(r"rank", text, re.IGNORECASE) and not _rank_before(launch, text)
         ):
             continue
-        number = look.language.job.node_number if call else variable
+        number = look.language.job.node_number if call and starter.launcher == "srun" else variable
         name = next((name for name in values.lines if variable in values.values.get(name, "") and
                      any(re.search(rf"\$\{{?{name}\b", word) for word in launch.command.marked)), variable)  # fmt: skip
         better = _for_each_node(
@@ -475,7 +486,10 @@ def _gpus(look: ScriptLook, every: list[Launch], shape: JobShape) -> None:
         if binds and "none" not in launch.starter.options.get("gpu-bind", ""):  # type: ignore[union-attr]
             line = next((line for name, line in _assigned(look) if name == "CUDA_VISIBLE_DEVICES"), None)
             if line:
-                look.add("devices-override", line, option="--" + sorted(binds)[0])
+                raw = look.line(line)
+                own = re.sub(r"(?<![\w])CUDA_VISIBLE_DEVICES=\S+\s+(?=\S)", "", raw)
+                better = f"# {raw}" if own == raw else own
+                look.add("devices-override", line, better, option="--" + sorted(binds)[0])
                 break
 
 
