@@ -494,8 +494,8 @@ RULES: dict[str, LintRule] = {
         "warning",
         "changed",
         N_(
-            "`{command}` stands before `module load`: module scripts use variables that are not set, and the job ends. "
-            "Put it behind the modules."
+            "`{command}` stands before `module load`: on some machines module scripts use variables that are not set, "
+            "and the job ends there. Put it behind the modules."
         ),
     ),
     "id-with-colon": LintRule(

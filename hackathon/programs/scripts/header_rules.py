@@ -78,7 +78,9 @@ def _comment(look: ScriptLook, number: int, active: set[str]) -> None:
         if language.reading.indented == "ignored":
             look.add("indented", number, better, safe=True)
         return
-    keys = {setting.key for setting in _parsed(look, number, better).settings}
+    parsed = _parsed(look, number, better)
+    # `# sbatch -N 2 job.sh` tells how to submit
+    keys = {setting.key for setting in parsed.settings if not parsed.loose}
     # `##PBS` is a common way to disable a directive, and so is `# PBS` beside the same option
     off = re.match(r"\s*##", line) and look.directives
     if keys and not off and not keys & active and language.reading.behind_commands != "unknown":

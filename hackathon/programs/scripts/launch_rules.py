@@ -289,8 +289,12 @@ def _ranks_of_batch(look: ScriptLook, launch: Launch, step: JobShape, values: Sh
         return
     layer = launch.inner
     call = layer.call if layer else None
-    ranks = [_value(call, "node_rank", "node-rank", "machine_rank") or ""] if call else list(launch.program)
-    if call and call.launcher == "torchrun" and (_value(call, "rdzv_backend", "rdzv-backend") or "static") != "static":
+    ranks = (
+        [_value(call, "node_rank", "node-rank", "machine_rank") or ""]
+        if call
+        else [word for word in launch.program if not re.search(r"\s", word)]
+    )
+    if call and (_value(call, "rdzv_backend", "rdzv-backend") or "static") != "static":
         return
     for text in ranks:
         variable = batch_variable(text, pattern)

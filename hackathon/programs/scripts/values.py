@@ -70,7 +70,7 @@ class ShellValues:
         """Return the words of an expanded word: a variable that is a word of its own may be several."""
         text = self.expand(word)
         alone = _NAME.fullmatch(word)
-        return text.split() if alone and text != word and not text.startswith("$(") else [text]
+        return _WORD.findall(text) if alone and text != word else [text]
 
     def expand(self, text: str) -> str:
         """Return a text with the values that are known."""
@@ -110,6 +110,7 @@ def _number(node: ast.expr) -> int | None:
     return None
 
 
+_WORD = re.compile(r"(?:\$\((?:[^()]|\([^()]*\))*\)|`[^`]*`|\S)+")
 _SUBSTITUTED = re.compile(r"\$\((?:[^()]|\([^()]*\))*\)|`[^`]*`")
 _TOKEN = re.compile("\x02([0-9]+)\x02")
 

@@ -17,7 +17,7 @@ from hackathon.schedulers.profiles import load_cluster
 from hackathon.text.errors import RequestError
 from hackathon.text.messages import speaking
 from support.golden import reviewed
-from support.lint_data import DATA, Recorded, Twin, public, recorded, twins
+from support.lint_data import DATA, Recorded, Twin, public, recorded, right_launches, twins
 
 TWINS = twins()
 NAMES = [f"{number}-{twin.rule}-{twin.dialect or twin.cluster}" for number, twin in enumerate(TWINS)]
@@ -302,6 +302,11 @@ def test_launches_are_corrected(script: str, replacement: str) -> None:
     assert finding.replacement == replacement
     better = text.replace(text.splitlines()[-1], replacement)
     assert lint(script_text(f"{better}\n".encode(), "x")).findings == ()
+
+
+@pytest.mark.parametrize("name", [name for name, _ in right_launches()])
+def test_right_launches_have_no_finding(name: str) -> None:
+    assert lint(script_text(dict(right_launches())[name], name)).findings == ()
 
 
 def test_a_corrected_loop_waits_behind_it() -> None:
