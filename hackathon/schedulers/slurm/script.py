@@ -134,7 +134,7 @@ OPTIONS = table("""
 _PLUGIN = (
     r"--(?:container-.+|ear.*|env|entrypoint|image|volume|module|perf|disable-perf.*|no-allocate|gpu-mps|nvmps|dcgm"
     r"|cuda-mps|enable-.+|disable-.+|jobtmp|bee.*|lustre.*|cvmfs|ssh-.+|scratch.*|ntasks-per-tres|cpu-bind"
-    r"|spindle.*|use-.+|constraint-.+|mpi|tmpfs.*|datawarp.*|switches-.+|uenv|view|repo)\Z"
+    r"|spindle.*|use-.+|constraint-.+|mpi|tmpfs.*|datawarp.*|switches-.+|uenv|view|repo|environment)\Z"
 )
 """Options of srun that some sites allow, and of plug-ins at known sites (pyxis, shifter, EAR, uenv, …)."""
 
@@ -357,6 +357,7 @@ LANGUAGE = ScriptLanguage(
         "--name": "--job-name",
         "--memory": "--mem",
     },
+    has_plug_ins=True,
     separators="hetjob|packjob",
     output_name="slurm-%j.out",
     obeys="#PBS",
