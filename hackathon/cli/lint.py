@@ -25,7 +25,8 @@ COLORS = {"error": "red", "warning": "yellow"}
         "the scheduler silently ignores, refuses or reads as something else, numbers that do not fit, commands "
         "that fail in a job. Each finding shows the line, what the scheduler does, and the corrected line. "
         "With --cluster, the limits of its queues are checked too. Scripts are read, never run; `-` is "
-        "standard input. Exit code 1: errors were found; 2: a script could not be read.\n"
+        "standard input. Exit code 1: errors were found; 2: a script could not be read, or is for a scheduler that "
+        "lint does not know.\n"
         "\n"
         "  hackathon lint job.sh\n"
         "  hackathon lint job.sh --cluster reedbush-h\n"
@@ -78,7 +79,7 @@ def command(
     for path in scripts:
         try:
             source = read_script(path)
-            report = lint(source, dialect, profile)
+            report = lint(source, dialect, profile, None if str(path) == "-" else path.parent)
             if not as_json:
                 _show(report, _other(source) if report.dialect is None else "")
             reports.append(report)
@@ -100,6 +101,7 @@ def command(
     if as_json:
         value = {"schema_version": 1, "files": [report.as_json() for report in reports]}
         echo_json(value)
+    unreadable |= any(report.unread for report in reports)
     code = 2 if unreadable else 1 if any(report.has_errors for report in reports) else 0
     raise click.exceptions.Exit(code)
 
@@ -136,10 +138,19 @@ def _show(report: "LintReport", other: str) -> None:
     from hackathon.text.printable import printable
 
     language = script_language(report.dialect) if report.dialect else None
-    title = language.title if language else _("no directives")
+    title = language.title if language else _("no directives; only the body was checked")
     if not report.findings:
         if other:
             click.echo(_(other, path=printable(report.path)))
+            return
+        if report.unread:
+            click.echo(
+                _("{path}: not checked: scripts for {scheduler} are not read", path=printable(report.path),
+                  scheduler=report.unread)
+            )  # fmt: skip
+            return
+        if language is None:
+            click.echo(_("{path}: OK (no directives; only the body was checked)", path=printable(report.path)))
             return
         click.echo(_("{path}: OK ({dialect})", path=printable(report.path), dialect=title))
         return

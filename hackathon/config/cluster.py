@@ -210,8 +210,8 @@ class Cluster:
     """What `hackathon lint` knows of job scripts that people write for this machine themselves."""
     visible_from_nodes: list[str] = field(default_factory=list)
     """Folders that compute nodes see; empty means all."""
-    internet_on_nodes: bool = False
-    """Whether compute nodes reach package registries and data on the Internet."""
+    internet_on_nodes: bool | None = None
+    """Whether compute nodes reach package registries and data on the Internet; null: not known, and not counted on."""
     rates: Rates = field(default_factory=Rates)
     """The cost of a job."""
     peak_tflops: dict[str, Amount] = field(default_factory=dict)

@@ -48,6 +48,11 @@ SCRIPTS = {
     "nqsv": "hackathon.schedulers.nqsv.script:LANGUAGE",
 }
 """Name → `module:name` of the reader and writer of job scripts."""
+UNREAD = {
+    "#BSUB": "LSF", "#FLUX:": "Flux", "#COBALT": "Cobalt", "#MSUB": "Moab", "#OAR": "OAR", "#@": "LoadLeveler",
+    "#CCS": "OpenCCS", "#YBATCH": "ybatch",
+}  # fmt: skip
+"""Prefix of directives, in capitals and without blanks → the scheduler whose job scripts are not read."""
 MARKS = {
     "slurm": ("sbatch",), "gridengine": ("qconf",), "pjm": ("pjsub",), "nqsv": ("/opt/nec/nqsv/bin",),
     "pbs": ("qsub", "/etc/pbs.conf"),

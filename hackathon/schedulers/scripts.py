@@ -68,6 +68,8 @@ class ScriptRequest:
     """Cores per node."""
     gpus: int | None = None
     """GPUs per node."""
+    gpus_per_process: int | None = None
+    """GPUs that each rank has for itself."""
     spread: bool = False
     """`gpus` are those of the whole job, and the header does not give the number of nodes."""
     memory: str | None = None
@@ -134,6 +136,12 @@ class Reading:
     carriage_returns: Known = "unknown"
     shebang_first: bool = False
     """A script has to begin with `#!`."""
+    mark_hides: bool = False
+    """A byte order mark makes the first line a command, and directives behind it are ignored."""
+    hash_values: frozenset[str] = frozenset()
+    """Options whose value may begin with `#`."""
+    opens_output: bool = False
+    """The files of the output are opened when the job begins: a missing folder ends it."""
     colon_is_no_command: bool = False
     """A line that begins with `:` does not end the header."""
     continued: bool = False
@@ -146,6 +154,40 @@ class Reading:
     """Regular expression of settings whose last value counts."""
     literal: frozenset[str] | None = None
     """Options whose values are names or paths without expansion of shell variables; None: unknown."""
+
+
+@dataclass(frozen=True)
+class JobWords:
+    """What the commands of a job call its nodes and processes."""
+
+    counts: Mapping[str, str] = field(default_factory=dict)
+    """Variable → `nodes`, `processes`, `per_node` or `gpus` (of a node)."""
+    node_counts: str = r"\Z."
+    """Regular expression of a command that counts the nodes."""
+    hosts: str = r"\Z."
+    """Regular expression of a command that lists the nodes."""
+    of_task: str = r"\Z."
+    """Regular expression of variables that differ between the processes of a step, and in the batch script."""
+    node_number: str = ""
+    """The variable with a node's number, in a process of a step."""
+    nodes: str = ""
+    """The number of nodes, as a word of a command."""
+    first_node: str = ""
+    """The name of the first node, as a word of a command."""
+    step_only: str = r"\Z."
+    """Regular expression of variables that the batch script does not have."""
+    default_nodes: bool = False
+    """Whether a job with processes or nodes alone has one process for each node."""
+    keeps_functions: bool = True
+    """Whether a job's shell may know functions such as `conda`: a login shell reads files that define them."""
+    array: str = ""
+    """The option of an array of jobs."""
+    array_task: str = ""
+    """The variable with the number of an array's job."""
+    array_path: tuple[str, str] = ("", "")
+    """The placeholder in a path of output, and a regular expression of placeholders that are enough."""
+    slots_by_chunk: bool = False
+    """Whether each requested node is one slot of mpirun, if the header does not name a number of processes."""
 
 
 @dataclass(frozen=True)
@@ -172,12 +214,22 @@ class ScriptLanguage:
     """Options whose value is a list of `name=value`."""
     plugin_options: str = r"\Z."
     """Regular expression of options from plug-ins of sites or from relatives of this scheduler."""
+    has_plug_ins: bool = False
+    """Whether plug-ins of a site add options with two dashes."""
+    relatives_differ: "Callable[[list[Setting]], bool]" = lambda settings: False
+    """Return whether nothing in a header shows that it is for such a relative."""
     meant: Mapping[str, str] = field(default_factory=dict)
     """Option that does not exist → the one that was meant."""
+    separators: str = r"\Z."
+    """Regular expression of loose words that begin the next component of a heterogeneous job."""
     stray: str = r"\Z."
     """Regular expression of loose words that lack their option, which is the first of `lists`."""
     obeys: str = ""
     """The prefix of another scheduler that this one accepts, too."""
+    reservations: str = r"\Z."
+    """Regular expression of names that stand for a reservation in place of a queue."""
+    output_name: str = ""
+    """A name for the output's file in a folder, with the job's id."""
     several_queues: bool = False
     """A job may name several queues, separated by commas."""
     starts_at_home: bool = False
@@ -204,6 +256,7 @@ class ScriptLanguage:
     """Return the language as a machine's scheduler reads it; None where it reads the same everywhere."""
     whole_nodes: str = ""
     """How so many whole nodes are asked for: `select={count}`. Then the resource types of other machines are found."""
+    job: JobWords = JobWords()
     signs: str = r"\Z."
     """Regular expression of directives that only this one of two schedulers with the same prefix has."""
 

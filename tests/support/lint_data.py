@@ -65,3 +65,9 @@ def public() -> list[tuple[str, bytes]]:
     """Return (dialect and machine, script) of public.txt: headers as people really write them."""
     blocks = re.split(r"^#### ", (DATA / "public.txt").read_text("utf-8"), flags=re.MULTILINE)[1:]
     return [(block.partition("\n")[0], block.partition("\n")[2].encode()) for block in blocks]
+
+
+def right_launches() -> list[tuple[str, bytes]]:
+    """Return (name, script) of right_launches.txt: processes that are started as they should be."""
+    blocks = re.split(r"^#### ", (DATA / "right_launches.txt").read_text("utf-8"), flags=re.MULTILINE)[1:]
+    return [(block.partition("\n")[0], block.partition("\n")[2].encode()) for block in blocks]

@@ -2,10 +2,12 @@
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 from hackathon.programs.scripts.findings import Edit
 from hackathon.programs.scripts.look import ScriptLook
 from hackathon.programs.scripts.shell import LONGEST, Command
+from hackathon.schedulers.scripts import Setting
 from hackathon.text.messages import _
 from hackathon.text.numbers import digits
 
@@ -31,7 +33,8 @@ _BASH_ONLY = re.compile(
 )
 _DOWNLOADS = re.compile(r"(?:\S*/)?(?:wget|curl|git|pip[\d.]*|conda|mamba|apt-get|huggingface-cli)\Z")
 _LOCAL = re.compile(r"localhost|127\.0\.0\.1|--no-index|--find-links|file://|\$\{?MASTER_ADDR")
-_SETS = re.compile(r"-(?:[a-z]*[eu][a-z]*)\Z")
+_SETS = re.compile(r"-(?:[a-z]*u[a-z]*)\Z")
+_NOT_SOURCED = re.compile(r"\./(?=etc/profile|\S*bin/activate\Z)")
 
 
 def check_body(look: ScriptLook) -> None:
@@ -45,7 +48,7 @@ def check_body(look: ScriptLook) -> None:
     _ranks(look, commands)
     _others(look, commands)
     _variables(look)
-    _sh(look)
+    check_shell(look)
 
 
 def _program(command: Command) -> tuple[str, tuple[str, ...]]:
@@ -73,7 +76,7 @@ def _folder(look: ScriptLook, commands: tuple[Command, ...]) -> None:
             return
         if "-wdir" in words or "--wdir" in words or "--chdir" in words:
             return
-        if any(_FILE.match(word) for word in (program, *words)):
+        if any(_FILE.match(word) for word in (program if "/" in program else "", *words)):
             better = f'cd "${language.submit_folder}"'
             stays = sorted(language.stays_if & {"-cwd"})
             if stays:
@@ -97,13 +100,10 @@ def _modules(look: ScriptLook, commands: tuple[Command, ...]) -> None:
     passing = look.setting(option) if option else None
     if passing and not purged:
         look.add("environment-passed", passing.line, option=passing.written)
-    begins = look.has_rule("modules-unknown") or bool(
-        look.cluster and any(_INITIALISES.search(line) for line in look.cluster.environment)
-    )
     before = "\n".join(look.source.lines[: first.line - 1])
     login = re.match(r"#!.*\s(?:-\w*l\w*|--login)\b", look.line(1)) if look.source.lines else None
     sourced = any(_program(command)[0] in ("source", ".") for command in commands if command.line < first.line)
-    if begins and not login and not sourced and not _INITIALISES.search(before):
+    if look.has_rule("modules-unknown") and not login and not sourced and not _INITIALISES.search(before):
         better = ". /etc/profile.d/modules.sh"
         look.add("modules-unknown", first.line, f"{better}\n{first.raw}", better=better)
     strict = None
@@ -112,7 +112,8 @@ def _modules(look: ScriptLook, commands: tuple[Command, ...]) -> None:
         if command.line >= first.line:
             break
         if program == "set" and words:
-            strict = command if _SETS.match(words[0]) else None if words[0].startswith("+") else strict
+            sets = _SETS.match(words[0]) or words[:2] == ("-o", "nounset")
+            strict = command if sets else None if words[0].startswith("+") else strict
     if strict is not None:
         look.add("strict-environment", strict.line, command=strict.raw.strip())
 
@@ -131,8 +132,16 @@ def _background(look: ScriptLook, commands: tuple[Command, ...]) -> None:
     end = len(look.source.lines)
     edits = [Edit(commands[last].line, (commands[last].raw, "wait"))] if commands[last].depth == 0 and end else []
     simple = commands[last].raw.rstrip().endswith("&")
-    look.add("not-waited", commands[last].line, f"{commands[last].raw}\nwait" if simple else None,
+    closing = _closing(look, commands[last]) if commands[last].depth else commands[last].raw if simple else ""
+    look.add("not-waited", commands[last].line, f"{closing}\nwait" if closing else None,
              edits=edits if simple else [])  # fmt: skip
+
+
+def _closing(look: ScriptLook, command: Command) -> str:
+    """Return the line that ends the outermost loop around a command; "" without one."""
+    done = re.compile(r"done\b[^|&]*\Z")
+    lines = look.source.lines[command.end or command.line :]
+    return next((line for line in lines if done.match(line)), "")
 
 
 def _ranks(look: ScriptLook, commands: tuple[Command, ...]) -> None:
@@ -189,9 +198,7 @@ def _others(look: ScriptLook, commands: tuple[Command, ...]) -> None:
     language, site = look.language, look.machine.name if look.machine else ""
     ssh_option = look.machine.scripts.ssh_option if look.machine else ""
     asks = any(re.search(r"\b(?:which|command -v|type|hash)\b", command.raw) for command in commands)
-    offline = look.has_rule("no-internet") or bool(
-        look.cluster and not look.cluster.internet_on_nodes and look.cluster.node.gpus
-    )
+    offline = look.has_rule("no-internet") or (look.cluster is not None and look.cluster.internet_on_nodes is False)
     for command in commands:
         program, words = _program(command)
         name = program.rpartition("/")[2]
@@ -209,6 +216,9 @@ def _others(look: ScriptLook, commands: tuple[Command, ...]) -> None:
                 look.add(rule, command.line, command=name)
         if offline and downloads(name, words, command.raw):
             look.add("no-internet", command.line, command=name, site=site)
+        if dot := _NOT_SOURCED.match(program):
+            better = command.raw.replace("./", ". " if program.startswith("./etc") else ". ./", 1)
+            look.add("not-sourced", command.line, better, command=dot.string)
         if look.has_rule("activate-without-hook") and name in ("source", ".") and words[:1] == ("activate",):
             look.add("activate-without-hook", command.line)
         if ssh_option and name in ("ssh", "pdsh", "scp") and ssh_option.split()[-1] not in "\n".join(look.source.lines):
@@ -263,8 +273,8 @@ def _variables(look: ScriptLook) -> None:
     scratch = look.machine.scripts.scratch if look.machine else ""
     if look.machine and scratch:
         for number, line in code:
-            if re.search(r"(?<![\w$}])/tmp(?:/|\b)", line):
-                better = re.sub(r"(?<![\w$}])/tmp(?=/|\b)", lambda __: scratch, line)
+            if re.search(r"(?<![\w$}-])/tmp(?:/|\b)", line):
+                better = re.sub(r"(?<![\w$}-])/tmp(?=/|\b)", lambda __: scratch, line)
                 look.add("tmp-forbidden", number, better, site=look.machine.name, scratch=scratch)
                 break
     if look.request.gpus and (not look.cluster or look.cluster.node.gpus != look.request.gpus):
@@ -277,7 +287,7 @@ def _variables(look: ScriptLook) -> None:
                 break
 
 
-def _sh(look: ScriptLook) -> None:
+def check_shell(look: ScriptLook) -> None:
     """Report syntax that only bash understands when the first line names sh."""
     if look.shell.name != "sh" or (look.language.shell_option and look.setting(look.language.shell_option)):
         return
@@ -299,9 +309,28 @@ def check_output(look: ScriptLook) -> None:
         if not word.startswith("-")
     }
     for setting in look.settings:
-        is_output = (
-            setting.key in ("--output", "--error", "-o", "-e") and look.language.reading.unknown_options == "refused"
-        )
+        is_output = setting.key in ("--output", "--error", "-o", "-e") and look.language.reading.opens_output
         folder = setting.value.rpartition("/")[0].removeprefix("./")
         if is_output and folder and folder in {name.removeprefix("./") for name in folders}:
             look.add("folder-too-late", setting.line, folder=folder)
+        elif is_output and look.folder is not None and not look.told(setting.line, "output-tilde", "output-folder"):
+            _output_on_disk(look, setting, look.folder)
+
+
+def _output_on_disk(look: ScriptLook, setting: Setting, base: Path) -> None:
+    """Report a path of the output that does not fit the folders that are there."""
+    path = setting.value
+    if (
+        not re.fullmatch(r"[\w./+-]+(?:%[\w./%+-]*)?", path)
+        or path.startswith("/")
+        or any(look.setting(key) for key in ("--chdir", "-wd"))
+    ):
+        return
+    folder = path.partition("%")[0].rpartition("/")[0]
+    bases = {base, Path.cwd()}
+    if "%" not in path and any((root / path).is_dir() for root in bases):
+        stem = f"{path}/{look.language.output_name}"
+        better = look.line(setting.line).replace(path, stem, 1)
+        look.add("output-folder", setting.line, better if look.language.output_name else None, path=path)
+    elif folder and not any((root / folder).is_dir() for root in bases):
+        look.add("output-folder-missing", setting.line, path=folder)

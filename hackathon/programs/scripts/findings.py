@@ -39,6 +39,14 @@ RULES: dict[str, LintRule] = {
             "as UTF-8 without BOM."
         ),
     ),
+    "mark-hides-directives": LintRule(
+        "error",
+        "ignored",
+        N_(
+            "a byte order mark (BOM) stands before the first line: {scheduler} takes that line for a command and "
+            "ignores all directives. Save the file as UTF-8 without BOM."
+        ),
+    ),
     "not-utf8": LintRule(
         "warning", "changed", N_("this line is not UTF-8. Programs on the compute nodes may not read it as you do.")
     ),
@@ -123,6 +131,11 @@ RULES: dict[str, LintRule] = {
         "error", "refused", N_("{scheduler} takes `{word}` for the name of a file: {option} is missing.")
     ),
     "unknown-option": LintRule("error", "refused", N_("{scheduler} refuses the option `{option}`.")),
+    "plug-in-option": LintRule(
+        "warning",
+        "refused",
+        N_("{scheduler} itself has no option `{option}`: it refuses the job unless the site has a plug-in for it."),
+    ),
     "other-version": LintRule(
         "warning",
         "refused",
@@ -169,6 +182,49 @@ RULES: dict[str, LintRule] = {
     "unknown-resource": LintRule(
         "error", "refused", N_("{scheduler} refuses the resource `{name}`: it belongs to another scheduler.")
     ),
+    "unknown-attribute": LintRule("error", "refused", N_("{scheduler} has no attribute `{name}` for `-W`.")),
+    "read-only-resource": LintRule(
+        "error", "refused", N_("{scheduler} computes `{name}` itself and refuses it in a request.")
+    ),
+    "needs-other": LintRule("error", "refused", N_("{scheduler} refuses `{option}` without `{other}`.")),
+    "place-without-select": LintRule("error", "refused", N_("{scheduler} refuses `-l place` without `-l select`.")),
+    "interactive-option": LintRule(
+        "error", "refused", N_("`{option}` asks for an interactive job: {scheduler} does not run a script with it.")
+    ),
+    "bare-bytes": LintRule(
+        "warning",
+        "changed",
+        N_("{scheduler} takes a size without unit for bytes: with `{value}` the job is killed when it begins."),
+    ),
+    "small-memory": LintRule(
+        "warning", "changed", N_("{scheduler} takes `{value}` for {megabytes} MB. Did you mean {gigabytes} GB?")
+    ),
+    "output-tilde": LintRule(
+        "error",
+        "changed",
+        N_("{scheduler} does not expand `~`: the output `{path}` is not written to your home folder, and is lost."),
+    ),
+    "output-folder": LintRule(
+        "error", "changed", N_("`{path}` is a folder, not a file: {scheduler} ends the job, without any output.")
+    ),
+    "output-folder-name": LintRule(
+        "warning",
+        "changed",
+        N_("if `{path}` is a folder, {scheduler} ends the job, without any output. Name a file in it."),
+    ),
+    "output-folder-missing": LintRule(
+        "warning",
+        "changed",
+        N_("there is no folder `{path}` here: {scheduler} does not create it and ends the job, without any output."),
+    ),
+    "placeholder-literal": LintRule(
+        "warning", "changed", N_("{scheduler} has no placeholder `{value}`: it becomes part of the file's name.")
+    ),
+    "gpus-by-share": LintRule("error", "refused", N_("{queue} on {site} gives GPUs of a node: ask with `{better}`.")),
+    "nodes-not-gpus": LintRule("error", "refused", N_("{queue} on {site} gives nodes: ask with `{better}`.")),
+    "slots-beside-type": LintRule(
+        "warning", "refused", N_("a resource type of {site} has its own slots: leave `-pe` out.")
+    ),
     "resource-beside-select": LintRule(
         "error", "refused", N_("{scheduler} refuses `{option}` beside `-l select`: write it inside the select.")
     ),
@@ -200,7 +256,9 @@ RULES: dict[str, LintRule] = {
         "error", "refused", N_("{site} refuses a job without a time limit: h_rt must be specified.")
     ),
     "over-limit": LintRule("error", "refused", N_("{text}")),
-    "queue-unknown": LintRule("warning", "refused", N_("the profile of {cluster} has no queue {queue}, but: {known}.")),
+    "queue-unknown": LintRule(
+        "warning", "refused", N_("the profile of {cluster} does not know the queue {queue}. It knows: {known}.")
+    ),
     "queue-internal": LintRule(
         "warning", "refused", N_("jobs cannot be submitted to {queue} on {site}: it only receives jobs from {better}.")
     ),
@@ -233,6 +291,138 @@ RULES: dict[str, LintRule] = {
         N_('containers fail on {site} without `-L jobenv=singularity` ("Failed to create mount namespace").'),
     ),
     "ssh-flag": LintRule("warning", "changed", N_("ssh between the nodes of a job needs `{option}` here.")),
+    # ---- how processes are started
+    "launches-multiplied": LintRule(
+        "warning",
+        "changed",
+        N_(
+            "{starter} starts `{launcher}` {count} times on each node, and each one starts all processes of the node. "
+            "Start it once for each node."
+        ),
+    ),
+    "starter-in-starter": LintRule(
+        "warning",
+        "changed",
+        N_("{outer} starts {inner} {count} times, and each one starts all ranks. Start {inner} alone."),
+    ),
+    "rank-once": LintRule(
+        "warning",
+        "changed",
+        N_(
+            "the batch script expands `{variable}` once, before {starter} starts anything: all get the same value. "
+            "Let the shell of each process expand it."
+        ),
+    ),
+    "rank-missing": LintRule(
+        "warning",
+        "changed",
+        N_(
+            "without `{option}`, each of the {nodes} nodes takes itself for the first one, and they wait for each "
+            "other."
+        ),
+    ),
+    "meets-nobody": LintRule(
+        "warning",
+        "changed",
+        N_(
+            "`{what}`: each of the {nodes} nodes waits for itself, so they train apart or never begin. Name the first "
+            "node."
+        ),
+    ),
+    "address-list": LintRule(
+        "warning",
+        "changed",
+        N_("`hostname -I` prints all addresses of a node, and `{name}` becomes no address. Take the first one."),
+    ),
+    "address-of-step": LintRule(
+        "warning",
+        "changed",
+        N_("`{variable}` belongs to processes of srun; in the batch script it is not the address of the first node."),
+    ),
+    "address-unset": LintRule(
+        "warning", "changed", N_("this script sets `{variable}` nowhere. Set it to the name of the first node.")
+    ),
+    "nodes-differ": LintRule(
+        "warning",
+        "changed",
+        N_("{launcher} waits for {launched} nodes, but it is started on {nodes} {nodes:node|nodes}."),
+    ),
+    "processes-over-gpus": LintRule(
+        "warning",
+        "changed",
+        N_(
+            "{launcher} starts {processes} processes on each node, which has {gpus} {gpus:GPU|GPUs}: the others fail "
+            "with `invalid device ordinal`."
+        ),
+    ),
+    "processes-of-all-nodes": LintRule(
+        "warning",
+        "changed",
+        N_("`--num_processes` counts the processes of all {nodes} nodes: {processes} leave GPUs without a process."),
+    ),
+    "one-node-only": LintRule(
+        "warning",
+        "changed",
+        N_("`{launcher}` runs on the first of {nodes} nodes only; this script starts nothing on the others."),
+    ),
+    "loop-waits": LintRule(
+        "warning",
+        "changed",
+        N_(
+            "the loop waits for this command, which waits for {nodes} nodes: the others are never started. Put `&` "
+            "behind it and `wait` behind the loop."
+        ),
+    ),
+    "world-differs": LintRule(
+        "warning",
+        "changed",
+        N_(
+            "WORLD_SIZE is {value}, but {processes} {processes:process is|processes are} started: they wait for the "
+            "others."
+        ),
+    ),
+    "gpus-not-requested": LintRule(
+        "warning",
+        "changed",
+        N_("{processes} processes are started on each node, and the header asks for no GPU."),
+    ),
+    "own-gpu-only": LintRule(
+        "warning",
+        "changed",
+        N_(
+            "each process sees its own GPU only, as number 0: a program that takes the GPU with the number of its "
+            "local rank fails. Ask for the GPUs of the node."
+        ),
+    ),
+    "devices-override": LintRule(
+        "warning",
+        "changed",
+        N_("CUDA_VISIBLE_DEVICES of this line takes the place of what `{option}` chooses for each process."),
+    ),
+    "ssh-without-environment": LintRule(
+        "warning",
+        "changed",
+        N_("ssh starts a new shell on the other node, without `{command}` of this script. Repeat it there."),
+    ),
+    "conda-without-hook": LintRule(
+        "warning",
+        "changed",
+        N_("the shell of a job does not know the function `conda`: `conda activate` fails. Define it first."),
+    ),
+    "array-output": LintRule("warning", "changed", N_("all jobs of the array write the same file `{path}`.")),
+    "array-port": LintRule(
+        "warning",
+        "changed",
+        N_("jobs of the array that share a node take the same port {port}, and the second one fails."),
+    ),
+    "slots-missing": LintRule(
+        "warning",
+        "changed",
+        N_(
+            "{scheduler} gives mpirun one slot for each of the {nodes} chunks without `mpiprocs`, and {ranks} ranks "
+            "are started."
+        ),
+    ),
     # ---- the commands
     "ranks-differ": LintRule(
         "warning", "changed", N_("{ranks} ranks are started, but the header asks for {processes}.")
@@ -277,6 +467,14 @@ RULES: dict[str, LintRule] = {
     "modules-unknown": LintRule(
         "warning", "changed", N_("the shell of a job does not know `module` here. Put `{better}` before it.")
     ),
+    "not-sourced": LintRule(
+        "warning",
+        "changed",
+        N_(
+            "`{command}` runs the file in a process of its own, and its settings are lost. A blank behind the dot is "
+            "missing."
+        ),
+    ),
     "mpi-options-missing": LintRule(
         "warning", "changed", N_("mpirun does not know the nodes of the job here: give it `{better}`.")
     ),
@@ -293,7 +491,7 @@ RULES: dict[str, LintRule] = {
         "changed",
         N_(
             "this command runs in the background, and the script does not wait for it: the job ends at once and "
-            "stops it. Put `wait` at the end."
+            "stops it. Put `wait` at the end, behind all loops."
         ),
     ),
     "exit-code": LintRule("error", "changed", N_("`exit {code}`: {what}.")),
@@ -301,8 +499,8 @@ RULES: dict[str, LintRule] = {
         "warning",
         "changed",
         N_(
-            "`{command}` stands before `module load`: module scripts often fail under it, and the job ends. Put it "
-            "behind the modules."
+            "`{command}` stands before `module load`: on some machines module scripts use variables that are not set, "
+            "and the job ends there. Put it behind the modules."
         ),
     ),
     "id-with-colon": LintRule(
@@ -399,6 +597,8 @@ class LintReport(NamedTuple):
     dialect: str | None
     """The scheduler of its directives; None without any."""
     findings: tuple[LintFinding, ...]
+    unread: str = ""
+    """The scheduler of directives that cannot be checked; empty if the script was checked."""
 
     @property
     def has_errors(self) -> bool:
@@ -416,6 +616,7 @@ class LintReport(NamedTuple):
         return {
             "path": self.path,
             "dialect": self.dialect,
+            "checked": not self.unread,
             "findings": [finding.as_json() for finding in self.findings],
         }
 

@@ -19,7 +19,9 @@ def check_file(look: ScriptLook) -> None:
         look.add("carriage-return", source.returns, look.line(source.returns), safe=True,
                  effect="refused" if reading.carriage_returns == "refused" else "changed",
                  severity="warning" if doubt else "error")  # fmt: skip
-    if source.mark:
+    if source.mark and reading.mark_hides:
+        look.add("mark-hides-directives", 1, look.line(1) if source.lines else "", safe=True)
+    elif source.mark:
         look.add("byte-order-mark", 1, look.line(1) if source.lines else "", safe=True,
                  severity="error" if reading.shebang_first else None,
                  effect="refused" if reading.shebang_first else None)  # fmt: skip
@@ -76,7 +78,9 @@ def _comment(look: ScriptLook, number: int, active: set[str]) -> None:
         if language.reading.indented == "ignored":
             look.add("indented", number, better, safe=True)
         return
-    keys = {setting.key for setting in _parsed(look, number, better).settings}
+    parsed = _parsed(look, number, better)
+    # `# sbatch -N 2 job.sh` tells how to submit
+    keys = {setting.key for setting in parsed.settings if not parsed.loose}
     # `##PBS` is a common way to disable a directive, and so is `# PBS` beside the same option
     off = re.match(r"\s*##", line) and look.directives
     if keys and not off and not keys & active and language.reading.behind_commands != "unknown":
@@ -116,7 +120,7 @@ def check_words(look: ScriptLook) -> None:
         if directive.open_quote and reading.loose_words == reading.open_quotes == "refused":
             look.add("open-quote", directive.line)
         if reading.unknown_options == "refused":
-            for word in directive.lacking:
+            for word in directive.lacking if not _hash_value(look, directive) else ():
                 look.add("value-missing", directive.line, option=word.text)
         reported = look.told(directive.line, "spaced-equals", "unknown-option", "open-quote")
         for word in directive.loose[:1] if not reported else ():
@@ -125,7 +129,7 @@ def check_words(look: ScriptLook) -> None:
                 first = next(name for name in options if len(name) == 2 and options[name][0] in look.language.lists)
                 better = f"{directive.raw[: word.start]}{first} {directive.raw[word.start :]}"
                 look.add("list-option-missing", directive.line, better, word=word.text, option=first)
-            elif reading.loose_words == "refused":
+            elif reading.loose_words == "refused" and not re.fullmatch(look.language.separators, word.text):
                 look.add("loose-word", directive.line, word=word.text)
 
 
@@ -139,12 +143,18 @@ def _wide(look: ScriptLook, directive: Directive) -> bool:
 
 def _comment_behind(look: ScriptLook, directive: Directive) -> None:
     reading = look.language.reading.trailing_comment
-    if directive.comment is None or not _refused(look, reading, "trailing-comment"):
+    if directive.comment is None or _hash_value(look, directive) or not _refused(look, reading, "trailing-comment"):
         return
     better = directive.raw[: directive.comment].rstrip()
     edits = (Edit(directive.line, (directive.raw[directive.comment :], better)),)
     doubt = reading == "sometimes"
     look.add("trailing-comment", directive.line, better, edits=edits, severity="warning" if doubt else None)
+
+
+def _hash_value(look: ScriptLook, directive: Directive) -> bool:
+    """Return whether a text that looks like a comment is the value of an option."""
+    lacking = directive.lacking[-1].text if directive.lacking else ""
+    return directive.comment is not None and lacking in look.language.reading.hash_values
 
 
 def _refused(look: ScriptLook, reading: Known, rule: str) -> bool:
@@ -188,7 +198,10 @@ def _unknown(look: ScriptLook, directive: Directive) -> None:
         near = near_option(option, language)
         better = directive.raw.replace(option, near, 1) if near else None
         if relative:
-            look.add("other-version", directive.line, option=option)
+            look.add("other-version", directive.line, option=option,
+                     severity="error" if language.relatives_differ(look.settings) else None)  # fmt: skip
+        elif language.has_plug_ins and not near and option.startswith("--") and option not in language.options:
+            look.add("plug-in-option", directive.line, option=option)
         else:
             look.add("unknown-option", directive.line, better, option=option)
 
@@ -204,10 +217,11 @@ def near_option(option: str, language: ScriptLanguage) -> str:
 def check_repeats(look: ScriptLook) -> None:
     """Report options of which another value counts, and variables in values that are not expanded."""
     reading = look.language.reading
-    by_key: dict[str, list[Setting]] = {}
-    for setting in look.settings:
-        by_key.setdefault(setting.key, []).append(setting)
-    for key, several in by_key.items():
+    by_key: dict[tuple[int, str], list[Setting]] = {}
+    for number, part in enumerate(look.parts):
+        for setting in part:
+            by_key.setdefault((number, setting.key), []).append(setting)
+    for (_, key), several in by_key.items():
         first, last = (re.fullmatch(pattern, key) for pattern in (reading.first_wins, reading.last_wins))
         winner = several[0] if first else several[-1] if last else None
         for setting in several if winner else ():

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hackathon.programs.scripts.directives import Directive, begins, corrected, parse, plain
@@ -37,9 +38,13 @@ class ScriptLook:
     behind: list[int] = field(default_factory=list)
     """Lines after the first command that resemble directives and are not obeyed."""
     settings: list[Setting] = field(default_factory=list)
+    parts: list[list[Setting]] = field(default_factory=list)
+    """The settings of each component of a heterogeneous job; of other jobs one list."""
     request: ScriptRequest = field(default_factory=ScriptRequest)
     machine: "Cluster | None" = None
     """`cluster`, or the machine that the script's own settings give away."""
+    folder: Path | None = None
+    """The folder from which the script is submitted; None where that is not known."""
     findings: list[LintFinding] = field(default_factory=list)
 
     def has_rule(self, rule: str) -> bool:
@@ -99,6 +104,11 @@ def look_at(
         shift = len(line) - len(line.lstrip()) if indented else 0
         look.directives.append(parse(number, corrected(line, start + shift), start + shift, language))
     look.settings = [setting for directive in look.directives for setting in directive.settings]
+    look.parts = [[]]
+    for directive in look.directives:
+        if any(re.fullmatch(language.separators, word.text) for word in directive.loose):
+            look.parts.append([])
+        look.parts[-1] += directive.settings
     look.machine = cluster or machine_of(look.settings, language)
     if look.machine is not None and language.of_machine is not None:
         look.language = language.of_machine(language, look.machine)

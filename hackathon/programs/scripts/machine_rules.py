@@ -1,5 +1,6 @@
 """Rules about a header's request: values, contradictory numbers, and limits of the machine."""
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from hackathon.programs.scripts.look import ScriptLook
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 def check_values(look: ScriptLook) -> None:
     """Check values by the scheduler's own tables."""
-    for verdict in look.language.judge(look.settings):
+    for verdict in (verdict for part in look.parts for verdict in look.language.judge(part)):
         if look.told(verdict.line, "spaced-equals", "full-width"):
             continue
         line = look.line(verdict.line)
@@ -54,7 +55,10 @@ def _queue(look: ScriptLook) -> None:
                  site=look.machine.name, severity="error" if look.cluster else None)  # fmt: skip
     elif look.cluster is not None and look.cluster.queues:
         names = name.split(",") if look.language.several_queues else [name]
-        unknown = ", ".join(queue for queue in names if queue not in look.cluster.queues)
+        reserved = re.compile(look.language.reservations)
+        unknown = ", ".join(
+            queue for queue in names if queue not in look.cluster.queues and not reserved.fullmatch(queue)
+        )
         if unknown:
             queues = ", ".join(look.cluster.queues)
             look.add("queue-unknown", setting.line, queue=unknown, cluster=look.cluster.name, known=queues)

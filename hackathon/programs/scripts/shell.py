@@ -10,6 +10,8 @@ from typing import NamedTuple
 
 _HERE = re.compile(r"<<(-?)\s*(?:'([^'\n]+)'|\"([^\"\n]+)\"|\\?([\w.+!%-]+))")
 _SHELLS = re.compile(r"#!\s*(?:/\S*/)?(?:env\s+(?:-S\s+)?)?(?:/\S*/)?(bash|sh|ksh\w*|zsh|dash)\b")
+LITERAL = "\0"
+"""Stands for a `$` in single quotes or behind a backslash: no script contains this character."""
 LONGEST = 2000
 """Characters of a line whose commands are parsed: longer, generated lines could keep a pattern busy for hours."""
 _NO_COMMANDS = frozenset(
@@ -38,6 +40,9 @@ _NO_COMMANDS = frozenset(
     ]
 )
 
+_ENDS = {"}": "{", "done": "do", "fi": "if", "esac": "case"}
+"""End of a block → its beginning."""
+
 
 class Command(NamedTuple):
     """A simple command: the words between two operators."""
@@ -46,10 +51,17 @@ class Command(NamedTuple):
     words: tuple[str, ...]
     """Without their quotation marks; redirections are separate words."""
     raw: str
+    """Its first line."""
     background: bool
     """`&` follows it, or the list or block that contains it."""
     depth: int
     """Number of open blocks and brackets around it."""
+    marked: tuple[str, ...] = ()
+    """`words` with `LITERAL` for each `$` that the shell passes on."""
+    end: int = 0
+    """Its last line."""
+    loop: str = ""
+    """The first words of the loop around it, `for NAME`; empty outside of loops."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +103,8 @@ class _Reader:
         self.word: str | None = None
         self.line = 0
         self.begin = 0
-        self.depth = 0
+        self.blocks: list[tuple[str, str]] = []
+        self.loop = ""
         self.opened: list[int] = []
         self.pending: list[tuple[bool, str]] = []
 
@@ -109,18 +122,18 @@ class _Reader:
                 letter = text[at]
                 if quote:
                     if letter == "\\" and quote == '"':
-                        self.put(text[at : at + 2])
+                        self.put(text[at : at + 2].replace("$", LITERAL))
                         at += 2
                         continue
                     if letter == quote:
                         quote = ""
                     else:
-                        self.put(letter)
+                        self.put(LITERAL if quote == "'" and letter == "$" else letter)
                 elif letter == "\\":
                     if at + 1 == len(text):
                         continued = True
                     else:
-                        self.put(text[at + 1])
+                        self.put(LITERAL if text[at + 1] == "$" else text[at + 1])
                     at += 1
                 elif nested:
                     nested += (letter == "(") - (letter == ")")
@@ -169,7 +182,7 @@ class _Reader:
             if not continued and not quote and not nested:
                 ticks = False
                 self.end_command(False)
-            elif quote:
+            elif quote or nested:
                 self.put("\n")
             number = self.skip_documents(number)
         self.end_command(False)
@@ -202,10 +215,11 @@ class _Reader:
                 self.words = []  # a function's name
             self.end_command(False)
             self.opened.append(len(self.commands))
-            self.depth += 1
+            self.blocks.append(("(", ""))
         elif text[at] == ")":
             self.end_command(False)
-            self.depth = max(0, self.depth - 1)
+            if self.blocks and self.blocks[-1][0] == "(":  # not that of a pattern of `case`
+                self.blocks.pop()
         else:
             self.end_command(text[at] == "&")
         return 0
@@ -217,14 +231,21 @@ class _Reader:
         while words and (words[0] in _NO_COMMANDS):
             word = words.pop(0)
             if word in ("{", "do", "then", "case") or word == "(":
-                self.depth += word in ("{", "do")
                 self.opened.append(len(self.commands))
-            if word in ("}", "done"):
-                self.depth = max(0, self.depth - 1)
+            if word in ("for", "select", "while", "until"):
+                self.loop = " ".join((word, *words[:1]))
+            if word in _ENDS.values():
+                self.blocks.append((word, self.loop if word == "do" else ""))
+            elif word in _ENDS and any(block == _ENDS[word] for block, _ in self.blocks):
+                while self.blocks.pop()[0] != _ENDS[word]:
+                    pass
             if word in ("for", "select", "case", "function", "in"):
                 words = []
         if words and len(self.lines[self.begin - 1]) <= LONGEST:
-            self.commands.append(Command(self.begin, tuple(words), self.lines[self.begin - 1], background, self.depth))
+            loop = next((loop for _, loop in reversed(self.blocks) if loop), "")
+            self.commands.append(Command(self.begin, tuple(word.replace(LITERAL, "$") for word in words),
+                                         self.lines[self.begin - 1], background, len(self.blocks), tuple(words),
+                                         self.line, loop))  # fmt: skip
         elif background and self.commands:
             # `( … ) &`, `{ … } &`, `done &`: all of it runs in the background
             start = next((n for n in reversed(self.opened) if n < len(self.commands)), len(self.commands) - 1)

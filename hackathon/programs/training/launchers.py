@@ -2,7 +2,7 @@
 
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 _PYTHON = re.compile(r"(?:.*/)?python[0-9.]*")
@@ -35,10 +35,35 @@ _FLAGS = {
     "deepspeed": "",
     "horovodrun": "gloo mpi verbose",
 }
+_VALUED = {
+    "torchrun": "role log_dir log-dir r redirects t tee start_method start-method monitor_interval monitor-interval "
+                "event_log_handler event-log-handler logs_specs logs-specs local_ranks_filter local-ranks-filter",
+    "mpirun": "x wdir wd path prefix output-filename report-uri tag-output-to env genvlist envlist rmk launcher "
+              "iface bootstrap cpus-per-proc cpus-per-rank num-proc tune stdin t outfile-pattern configfile app",
+    "srun": "A account w nodelist x exclude J job-name o output e error mem mem-per-cpu mem-per-gpu d dependency "
+            "D chdir m distribution q qos C constraint jobid K kill-on-bad-exit export het-group pack-group r relative "
+            "G gpus ntasks-per-gpu cpus-per-gpu accel-bind hint multi-prog-file i input W wait threads-per-core "
+            "container-image container-mounts container-name container-workdir container-env container reservation "
+            "mem-bind network signal task-prolog task-epilog S core-spec B ntasks-per-core ntasks-per-socket "
+            "tres-per-task bcast-exclude environment comment uenv view",
+    "accelerate": "config_file mixed_precision num_cpu_threads_per_process deepspeed_config_file dynamo_backend "
+                  "rdzv_backend gpu_ids deepspeed_hostfile deepspeed_multinode_launcher max_restarts monitor_interval "
+                  "zero_stage offload_optimizer_device offload_param_device gradient_accumulation_steps "
+                  "gradient_clipping zero3_init_flag zero3_save_16bit_model fsdp_sharding_strategy rdzv_conf tee role "
+                  "log_dir downcast_bf16 fsdp_auto_wrap_policy fsdp_state_dict_type",
+    "deepspeed": "launcher launcher_args ssh_port save_pid enable_each_rank_log autotuning elastic_training "
+                 "min_elastic_nodes max_elastic_nodes node_rank bind_core_list venv_script",
+    "horovodrun": "p ssh-port ssh-identity-file output-filename start-timeout config-file",
+}  # fmt: skip
+"""Further options with a value, which the toolkit does not set."""
+_PAIRS = frozenset({"mca", "gmca", "pmixmca", "genv", "prtemca"})
+"""Options of mpirun with two values."""
 _MEETS = frozenset({"nnodes", "rdzv_endpoint", "rdzv-endpoint", "node_rank", "node-rank", "master_addr", "master-addr"})
 """Options of torchrun by which agents on several nodes may meet, except with a value in `_HERE`."""
 _HERE = re.compile(r"0|1|1:1|(?:localhost|127\.0\.0\.1)(?::\d+)?")
 """Values of these options that keep the agents on one node."""
+_PROGRAM = frozenset({"m", "module", "no_python", "no-python"})
+"""Options that say what kind of program follows."""
 _TELLS = frozenset({"--version", "-V", "--help", "-h", "--check-build", "-cb"})
 """Options with which a launcher prints information and starts nothing."""
 _SAME = {"mpiexec": "mpirun", "mpiexec.hydra": "mpirun"}
@@ -58,44 +83,79 @@ class Launched(NamedTuple):
     """Whether each process that starts it certainly creates a separate world: no option names others to meet."""
 
 
-def launched(words: Sequence[str]) -> Launched | None:
-    """Return what a command's launcher starts, or None without a launcher or if it only prints information."""
+class LauncherCall(NamedTuple):
+    """A launcher with its own options."""
+
+    launcher: str
+    """`torchrun`, `accelerate`, `deepspeed`, `horovodrun`, `mpirun` or `srun`."""
+    options: Mapping[str, str]
+    """Option without dashes → its value, empty for a flag."""
+    program: tuple[str, ...]
+    """The words behind the options."""
+    sure: bool
+    """Whether all options are known."""
+
+
+def launcher_call(words: Sequence[str]) -> LauncherCall | None:
+    """Return the launcher at the start of a command; None without one, or if it only prints information."""
+    name, remaining = _named(words)
+    return _call(name, remaining) if name in KEYS else None
+
+
+def _named(words: Sequence[str]) -> tuple[str, list[str]]:
+    """Return the launcher of a command, also of `python -m MODULE`, and the words behind it; "" for accelerate's other
+    commands."""
     name, remaining = (words[0].rpartition("/")[2] if words else ""), list(words[1:])
-    sure = True
     if _PYTHON.fullmatch(name):
         at = next((number for number, word in enumerate(remaining) if word != "-u"), len(remaining))
         if remaining[at : at + 1] == ["-m"] and len(remaining) > at + 1:
-            # without --use_env it passes --local_rank to the program, which torchrun does not
-            sure = remaining[at + 1] != "torch.distributed.launch" or bool({"--use_env", "--use-env"} & set(remaining))
-            name, remaining = _MODULES.get(remaining[at + 1], ""), remaining[at + 2 :]
-    elif name == "accelerate" and remaining[:1] == ["launch"]:
-        remaining = remaining[1:]
+            return _MODULES.get(remaining[at + 1], ""), remaining[at + 2 :]
     elif name == "accelerate":
-        return None
-    if name not in KEYS:
-        return None
+        return (name, remaining[1:]) if remaining[:1] == ["launch"] else ("", remaining)
+    return name, remaining
+
+
+def _call(name: str, remaining: list[str]) -> LauncherCall | None:
+    """Return the options behind a launcher's name; None if one of them only prints information."""
     kind = _SAME.get(name, name)
-    counts, flags = set(_COUNTS[kind].split()), set(_FLAGS[kind].split())
-    module, bare = False, False
-    alone = kind == "torchrun"
+    counts, flags, valued = set(_COUNTS[kind].split()), set(_FLAGS[kind].split()), set(_VALUED[kind].split())
+    programs = _PROGRAM if kind in ("torchrun", "accelerate", "deepspeed") else frozenset()
+    options: dict[str, str] = {}
+    sure = True
     while remaining and remaining[0].startswith("-") and remaining[0] != "--":
         option, equals, value = remaining.pop(0).partition("=")
         plain_name = option.lstrip("-")
         if option in _TELLS:
             return None
-        if plain_name in _MEETS and not _HERE.fullmatch(value or (remaining[0] if remaining else "")):
-            alone = False
-        if plain_name in ("m", "module") and kind in ("torchrun", "accelerate", "deepspeed"):
-            module = True
-        elif plain_name in ("no_python", "no-python") and kind in ("torchrun", "accelerate", "deepspeed"):
-            bare = True
-        elif plain_name in counts:
-            if not equals and remaining:
-                remaining.pop(0)
-        elif plain_name not in flags and not re.fullmatch(r"-(?:n|np|N|c)\d+", option):
-            sure = False
-    if remaining[:1] == ["--"]:
-        remaining.pop(0)
+        short = re.fullmatch(r"-(n|np|N|c)(\d+)", option)
+        if plain_name in counts | valued and not equals and remaining:
+            value = remaining.pop(0)
+        elif kind == "mpirun" and plain_name in _PAIRS:
+            del remaining[:2]
+        elif short:
+            plain_name, value = short[1], short[2]
+        sure &= plain_name in flags | programs | counts
+        options[plain_name] = value
+    return LauncherCall(kind, options, tuple(remaining[1:] if remaining[:1] == ["--"] else remaining), sure)
+
+
+def launched(words: Sequence[str]) -> Launched | None:
+    """Return what a command's launcher starts, or None without a launcher or if it only prints information."""
+    name, remaining = _named(words)
+    if name not in KEYS:
+        return None
+    # without --use_env it passes --local_rank to the program, which torchrun does not
+    sure = "torch.distributed.launch" not in words or bool({"--use_env", "--use-env"} & set(remaining))
+    kind = _SAME.get(name, name)
+    call = _call(name, remaining)
+    if call is None:
+        return None
+    module, bare = bool({"m", "module"} & call.options.keys()), bool({"no_python", "no-python"} & call.options.keys())
+    sure &= call.sure
+    alone = kind == "torchrun" and all(
+        _HERE.fullmatch(value) for option, value in call.options.items() if option in _MEETS
+    )
+    remaining = list(call.program)
     if not remaining:
         return Launched(name, KEYS[name], (), ())
     alone &= not remaining[0].startswith(("$", "{"))

@@ -293,6 +293,9 @@ def _judge_types(settings: list[Setting], machine: "Cluster") -> Iterator[Judgem
         if queue is None:
             continue
         site = {"site": machine.name}
+        slots = next((setting for setting in settings if setting.key == "-pe"), None)
+        if slots is not None:
+            yield Judgement("slots-beside-type", slots.line, site)
         if queue.nodes and (count or 0) > queue.nodes:
             limit = f"{name}={queue.nodes}"
             yield Judgement("site-limit", option.line, {"what": f"{name}={count}", "limit": limit, **site})
@@ -341,6 +344,8 @@ LANGUAGE = ScriptLanguage(
         unknown_options="refused",
         carriage_returns="broken",
         whole_script=True,
+        opens_output=True,
+        literal=frozenset({"-v"}),
         last_wins=r"-(?:N|o|pe|l .*)",
     ),
     plugin_options=r"-(?!(?:help|display|inherit|nostdin|version|cwd.*|depend)\Z)[a-z]{4,}\Z",

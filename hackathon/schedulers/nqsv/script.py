@@ -165,7 +165,7 @@ LANGUAGE = ScriptLanguage(
     variables=r"(?:PBS|NQSV|NQSII)_[A-Z_]+",
     passes_environment="-V",
     colon_id="PBS_JOBID",
-    reading=Reading(),
+    reading=Reading(literal=frozenset({"-v"})),
     commands={r"srun\b": "no-such-launcher"},
     signs=r"elapstim_req|gpunum_job|cpunum_job|--group\b|--venode\b|-T\s*(?:openmpi|intmpi|necmpi|distrib)\b|-b\s*\d"
           r"|-j\s*[oe]\s*$|-v\s*NQS",

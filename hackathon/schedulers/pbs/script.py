@@ -1,9 +1,11 @@
 """How PBS reads a job script, for the linter and the converter: by qsub(1B) and by tests on OpenPBS 23.06."""
 
+import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from hackathon.schedulers.scripts import (
+    JobWords,
     Judgement,
     Reading,
     ScriptLanguage,
@@ -49,13 +51,51 @@ OPTIONS = table("""
 TORQUE = frozenset(["-t", "-d", "-D", "-w", "-F", "-x", "-n", "-K", "-L", "-Z"])
 """Options of Torque, another PBS: a script for it is not a mistake."""
 _FOREIGN = re.compile(r"-l (?:elapstim_req|cpunum_job|gpunum_job|h_rt|s_rt|rscgrp|elapse|nodes-per\w*|time)\Z")
-_WALLTIME = re.compile(r"\d+(?::\d+)*(?:\.\d+)?\Z", re.ASCII)
-_NAME = re.compile(r"[!-.0-Z\\^-~]{1,230}\Z")
-"""A job's name: printable, no space, no `/`, no `[`."""
-_DEPENDENCIES = re.compile(
-    r"(?:on:\d+|(?:after|afterok|afternotok|afterany|before|beforeok|beforenotok|beforeany|runone|syncwith|synccount"
-    r"|afterstart\w*|afterokarray|afteranyarray|afternotokarray|afterstartarray):.+)\Z"
+_WALLTIME = re.compile(r"\d+(?::\d*){0,2}(?:\.\d+)?\Z", re.ASCII)
+_SIZE = re.compile(r"\d+[kKmMgGtTpP]?[bBwW]?\Z", re.ASCII)
+_COUNT = re.compile(r"\d+\Z", re.ASCII)
+_SIZES = frozenset({"mem", "vmem", "pmem", "pvmem", "file", "accelerator_memory"})
+_COUNTS = frozenset({"ncpus", "mpiprocs", "ompthreads", "ngpus", "naccelerators"})
+_OF_CHUNKS = _COUNTS | {
+    "mem",
+    "vmem",
+    "host",
+    "arch",
+    "vnode",
+    "accelerator",
+    "accelerator_memory",
+    "accelerator_model",
+}
+"""Resources that belong into a select, where there is one."""
+_OF_TORQUE = frozenset(
+    {"procs", "gpus", "ppn", "feature", "naccesspolicy", "qos", "advres", "gres", "prologue", "epilogue"}
 )
+_ATTRIBUTES = frozenset({
+    "block", "create_resv_from_job", "depend", "group_list", "max_run_subjobs", "pwd", "release_nodes_on_stageout",
+    "run_count", "sandbox", "stagein", "stageout", "tolerate_node_failures", "umask", "cred", "x", "",
+})  # fmt: skip
+"""Attributes of `-W`; `x` is that of other versions."""
+_JOB = r"\d+(?:\[\d*\])?(?:\.[\w.-]+)?(?:@[\w.:-]+)?"
+_KIND = (
+    r"(?:after|afterok|afternotok|afterany|before|beforeok|beforenotok|beforeany|runone|syncwith|synccount"
+    r"|afterstart\w*|afterokarray|afteranyarray|afternotokarray|afterstartarray)"
+)
+_DEPENDENCIES = re.compile(rf"(?:on:\d+|{_KIND}(?::{_JOB})+)(?:,(?:on:\d+|{_KIND}(?::{_JOB})+))*\Z", re.ASCII)
+_VALUES = {
+    "-N": r"[\w.+-]{1,230}",
+    "-S": r"/[^\s,]*(?:,/[^\s,]*)*",
+    "-p": r"[+-]?\d+",
+    "-k": r"n|(?=[a-z]*[oe])[oed]{1,3}",
+    "-c": r"n|s|[cw](?:=\d+)?",
+    "-a": r"(?:\d\d){0,4}(?:[01]\d|2[0-3])[0-5]\d(?:\.[0-5]\d)?",
+    "-j": r"oe|eo|n",
+    "-r": r"[yn]",
+    "-m": r"n|j?[abe]+j?",
+    "-W umask": r"\d+",
+    "-W block": r"true",
+    "-W depend": _DEPENDENCIES.pattern,
+}
+"""Option → regular expression of the values that are taken."""
 
 
 def chunks(value: str) -> list[tuple[int, dict[str, str]]] | None:
@@ -117,6 +157,8 @@ def read(settings: Iterable[Setting]) -> ScriptRequest:
             case "-q":
                 request.queue = value
             case "-P" | "-W group_list":
+                request.account = value
+            case "-A" if not {"-P", "-W group_list"} & keys:
                 request.account = value
             case "-l select":
                 taken = _select(request, value)
@@ -219,9 +261,13 @@ def _memory(text: str) -> str:
 def judge(settings: list[Setting]) -> Iterator[Judgement]:
     """Yield what PBS refuses or misunderstands."""
     by_key = {setting.key: setting for setting in settings}
+    torque = "-l nodes" in by_key
     for option in settings:
         value, bad = option.value, False
         better: tuple[str, str] | None = None
+        pattern = _VALUES.get(option.key)
+        if pattern is not None:
+            bad = not re.fullmatch(pattern, value, re.ASCII)
         match option.key:
             case "-l walltime":
                 bad = not _WALLTIME.match(value)
@@ -230,41 +276,112 @@ def judge(settings: list[Setting]) -> Iterator[Judgement]:
                     seconds = int(turned[1]) * {"d": 86400, "h": 3600, "m": 60}[turned[2]]
                     better = value, format_walltime(seconds)
                 yield from [] if bad else short_clock(option, clock(value))
-                if (digits(value) or 60) < 60:
-                    yield Judgement("bare-seconds", option.line, {"value": value}, (value, f"{value}:00:00"))
-            case "-l select" if not re.search(r"[$`]", value):
-                parts = chunks(value)
-                counts = ("ncpus", "mpiprocs", "ompthreads", "ngpus")
-                bad = parts is None or any(
-                    not count or any(digits(names.get(name, "1")) is None for name in counts) for count, names in parts
-                )
-            case "-N":
-                bad = not _NAME.match(value)
+                if (60 if digits(value) is None else digits(value) or 0) < 60:
+                    turn = (value, f"{value}:00:00") if digits(value) else None
+                    yield Judgement("bare-seconds", option.line, {"value": value}, turn)
+            case "-l select":
+                yield from _chunk_values(option)
             case "-j":
-                bad = value not in ("oe", "eo", "n")
                 better = (value, "oe") if value == "o" else None
+            case "-p":
+                bad |= not bad and not -1024 <= int(value) <= 1023
             case "-m":
-                bad = not re.fullmatch(r"n|j?[abe]+j?", value)
-            case "-r":
-                bad = value not in ("y", "n")
+                bad |= "j" in value and "-J" not in by_key
+            case "-I":
+                yield Judgement("interactive-option", option.line, {"option": "-I"})
             case "-J":
                 match = re.fullmatch(r"(\d{1,9})-(\d{1,9})(?::\d+)?(?:%\d+)?", value)
                 bad = not match or int(match[1]) >= int(match[2])
                 if not bad and by_key.get("-r", option).value == "n":
                     yield Judgement("array-not-rerunnable", by_key["-r"].line, better=("-r n", "-r y"))
             case "-l place":
-                bad = not re.fullmatch(r"(?:free|pack|scatter|vscatter|excl|exclhost|shared?|exclusive|group=[\w.-]+)"
-                                       r"(?::(?:excl|exclhost|shared|group=[\w.-]+))*", value)  # fmt: skip
-            case "-W depend":
-                bad = not _DEPENDENCIES.match(value)
-            case "-l ncpus" if "-l select" in by_key:
-                yield Judgement("resource-beside-select", option.line, {"option": "-l ncpus"})
-            case "-v" if by_key["-v"] is not option:
-                yield Judgement("variables-replaced", option.line, {"value": value, "other": by_key["-v"].line})
+                bad = not re.fullmatch(r"(?i:free|pack|scatter|vscatter|excl|exclhost|shared?|group=[\w.-]+)"
+                                       r"(?::(?i:excl|exclhost|shared|group=[\w.-]+))*", value)  # fmt: skip
+                if "-l select" not in by_key:
+                    yield Judgement("place-without-select", option.line)
+            case "-l nodes":
+                bad = ":gpus=" in value
+                if "-l select" in by_key:
+                    yield Judgement("resource-beside-select", option.line, {"option": "-l nodes"})
+            case "-l nodect" | "-l nchunk":
+                yield Judgement("read-only-resource", option.line, {"name": option.key[3:]})
+            case "-l max_walltime" if "-l min_walltime" not in by_key:
+                yield Judgement("needs-other", option.line, {"option": option.key, "other": "-l min_walltime"})
+            case "-v":
+                bad = _splits(value)
+                if by_key["-v"] is not option:
+                    yield Judgement("variables-replaced", option.line, {"value": value, "other": by_key["-v"].line})
+            case "-o" | "-e" if match := re.search(r"%[jxAaN]\b", value):
+                yield Judgement("placeholder-literal", option.line, {"value": match[0]})
             case _ if _FOREIGN.match(option.key):
                 yield Judgement("unknown-resource", option.line, {"name": option.key[3:]}, _like_pbs(option))
+            case key if key.startswith("-W ") and key[3:] not in _ATTRIBUTES:
+                yield Judgement("unknown-attribute", option.line, {"name": key[3:]})
+            case key if key.startswith("-l "):
+                yield from _resource(option, by_key, torque)
         if bad:
             yield Judgement("bad-value", option.line, {"option": option.key, "value": value}, better)
+        if option.key in ("-o", "-e") and value.startswith("~"):
+            yield Judgement("output-tilde", option.line, {"path": value}, severity="warning", effect="changed")
+
+
+def _chunk_values(option: Setting) -> Iterator[Judgement]:
+    """Yield what PBS refuses in a select."""
+    parts = chunks(option.value)
+    wrong = Judgement("bad-value", option.line, {"option": option.key, "value": option.value})
+    if parts is None or any(not count for count, _ in parts) or _twice(option.value):
+        yield wrong
+        return
+    pairs = [pair for _, names in parts for pair in names.items()]
+    if any(
+        (name in _COUNTS and not _COUNT.match(value)) or (name in _SIZES and not _SIZE.match(value))
+        for name, value in pairs
+    ):
+        yield wrong
+    for name, value in pairs:
+        if name in _OF_TORQUE:
+            turned = {"ppn": "mpiprocs", "gpus": "ngpus"}.get(name)
+            yield Judgement("unknown-resource", option.line, {"name": name},
+                          (f":{name}=", f":{turned}=") if turned else None)  # fmt: skip
+        yield from _bytes(option, name, value)
+
+
+def _twice(select: str) -> bool:
+    """Return whether a chunk names a resource twice."""
+    for part in select.split("+"):
+        names = [resource.partition("=")[0] for resource in part.split(":") if "=" in resource]
+        if len(names) != len(set(names)):
+            return True
+    return False
+
+
+def _resource(option: Setting, by_key: Mapping[str, Setting], torque: bool) -> Iterator[Judgement]:
+    """Yield what PBS refuses in a resource of the whole job."""
+    name, value = option.key[3:], option.value
+    if name in _OF_CHUNKS and ("-l select" in by_key or "-l place" in by_key):
+        yield Judgement("resource-beside-select", option.line, {"option": option.key})
+    if (name in _COUNTS and not _COUNT.match(value)) or (name in _SIZES and not _SIZE.match(value)):
+        yield Judgement("bad-value", option.line, {"option": option.key, "value": value})
+    elif name in _OF_TORQUE and not torque:
+        yield Judgement("unknown-resource", option.line, {"name": name})
+    yield from _bytes(option, name, value)
+
+
+def _bytes(option: Setting, name: str, value: str) -> Iterator[Judgement]:
+    """Yield a judgement on a size without unit, which is a number of bytes."""
+    if name in _SIZES and value.isdecimal() and 0 < (digits(value) or 0) < 1_000_000:
+        turned = f"{name}={value}{'gb' if int(value) < 2000 else 'mb'}"
+        yield Judgement("bare-bytes", option.line, {"value": f"{name}={value}"}, (f"{name}={value}", turned))
+
+
+def _splits(value: str) -> bool:
+    """Return whether a list of variables has a piece without a name: `A="x,y"` sends A and y."""
+    pieces = value.split(",")
+    names = [piece.partition("=")[0].strip() for piece in pieces]
+    if any(name and not re.fullmatch(r"[A-Za-z_][\w.()%]*", name) for name in names):
+        return True
+    return any("=" not in piece and piece.islower() and not piece.endswith("_proxy") and "=" in before
+               for before, piece in itertools.pairwise(pieces))  # fmt: skip
 
 
 def _like_pbs(setting: Setting) -> tuple[str, str] | None:
@@ -285,11 +402,20 @@ LANGUAGE = ScriptLanguage(
     lists=frozenset({"-l", "-W"}),
     starts_at_home=True,
     stays_if=frozenset({"-W sandbox"}),
+    job=JobWords(
+        hosts=r"(?:cat|sort|uniq)\b[^|]*PBS_NODEFILE(?!.*\|\s*(?:head|sed|awk|wc|grep))",
+        node_counts=r"PBS_NODEFILE.*(?:uniq|sort\s+-u).*\|\s*wc\s+-l|(?:uniq|sort\s+-u)\s.*PBS_NODEFILE.*\|\s*wc\s+-l",
+        first_node='$(head -n 1 "$PBS_NODEFILE")',
+        array="-J",
+        array_task="PBS_ARRAY_INDEX",
+        slots_by_chunk=True,
+    ),
     submit_folder="PBS_O_WORKDIR",
     variables=r"PBS_[A-Z_]+",
     shell_option="-S",
     passes_environment="-V",
-    group_options={"group_list": "-W group_list", "project": "-P"},
+    group_options={"group_list": "-W group_list", "project": "-P", "account": "-A"},
+    reservations=r"[RSM]\d+(?:\.\S+)?",
     reading=Reading(
         behind_commands="ignored",
         indented="read",
@@ -301,10 +427,13 @@ LANGUAGE = ScriptLanguage(
         colon_is_no_command=True,
         continued=True,
         first_wins=r"-l .*",
-        last_wins=r"-[Noqj]",
-        literal=frozenset({"-N", "-o", "-e"}),
+        last_wins=r"-[NoeqjPAMSmkpra]|-W (?:umask|group_list|block|sandbox)",
+        literal=frozenset({"-N", "-o", "-e", "-v"}),
+        mark_hides=True,
+        hash_values=frozenset({"-C"}),
     ),
     plugin_options="(?:" + "|".join(sorted(TORQUE)) + r")\Z",
+    relatives_differ=lambda settings: all(setting.key != "-l nodes" for setting in settings),
     commands={r"srun\b": "no-such-launcher", r"pbsdsh\b": "hides-failures"},
     whole_nodes="select={count}",
     signs=r"-l\s*(?:select|nodes|walltime|place|ncpus|mem)\b|-W\s|-j\s*(?:oe|eo)\b|-P\s|-V\b|mpiprocs|-J\s",

@@ -3,7 +3,11 @@
 No server was available, so only what pages and recorded output confirm is an error.
 """
 
+import functools
+import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from hackathon.schedulers.pjm.dialect import PjmDialect
 from hackathon.schedulers.scripts import (
@@ -18,6 +22,9 @@ from hackathon.schedulers.scripts import (
 )
 from hackathon.text.numbers import digits
 from hackathon.text.units import format_walltime
+
+if TYPE_CHECKING:
+    from hackathon.config.cluster import Cluster
 
 OPTIONS = table("""
 --appname 1
@@ -164,6 +171,36 @@ def judge(settings: list[Setting]) -> Iterator[Judgement]:
         yield Judgement("total-processes", proc.line, {"processes": total, "nodes": nodes})
 
 
+def _of_machine(language: ScriptLanguage, machine: "Cluster") -> ScriptLanguage:
+    """Return the language of a machine, some of whose queues give GPUs of a node."""
+    return replace(language, judge=functools.partial(_judge_shares, machine=machine))
+
+
+def _judge_shares(settings: list[Setting], machine: "Cluster") -> Iterator[Judgement]:
+    """Yield requests for nodes in a queue of GPUs, for GPUs in a queue of nodes, and for too many."""
+    yield from judge(settings)
+    by_key = {setting.key: setting for setting in settings}
+    queue = by_key.get("--rsc-list rscgrp") or by_key.get("--rsc-list rg")
+    pattern = str(machine.dialect.get("gpu_queues") or "")
+    if queue is None or not pattern:
+        return
+    node, gpu = by_key.get("--rsc-list node"), by_key.get("--rsc-list gpu")
+    limits = machine.queues.get(queue.value)
+    values = {"queue": queue.value, "site": machine.name}
+    if re.fullmatch(pattern, queue.value):
+        if node and not gpu and not machine.dialect.get("gpus_of_node"):
+            yield Judgement(
+                "gpus-by-share", node.line, {"better": "-L gpu=1", **values}, (f"node={node.value}", "gpu=1")
+            )
+        most = limits.processes_per_node if limits else None
+        if gpu and most and (digits(gpu.value) or 0) > most:
+            yield Judgement(
+                "site-limit", gpu.line, {"what": f"gpu={gpu.value}", "limit": f"gpu={most}", "site": machine.name}
+            )
+    elif gpu and not node and limits is not None:
+        yield Judgement("nodes-not-gpus", gpu.line, {"better": "-L node=1", **values}, (f"gpu={gpu.value}", "node=1"))
+
+
 LANGUAGE = ScriptLanguage(
     name="pjm",
     title="PJM",
@@ -179,4 +216,5 @@ LANGUAGE = ScriptLanguage(
     reading=Reading(trailing_comment="sometimes", spaced_equals="sometimes"),
     stray=r"(?:rscgrp|rg|rscunit|node|gpu|elapse|jobenv|vnode|vnode-core)=.*",
     commands={r"srun\b": "no-such-launcher"},
+    of_machine=_of_machine,
 )

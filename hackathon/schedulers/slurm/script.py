@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from hackathon.schedulers.scripts import (
+    JobWords,
     Judgement,
     Reading,
     ScriptLanguage,
@@ -133,7 +134,7 @@ OPTIONS = table("""
 _PLUGIN = (
     r"--(?:container-.+|ear.*|env|entrypoint|image|volume|module|perf|disable-perf.*|no-allocate|gpu-mps|nvmps|dcgm"
     r"|cuda-mps|enable-.+|disable-.+|jobtmp|bee.*|lustre.*|cvmfs|ssh-.+|scratch.*|ntasks-per-tres|cpu-bind"
-    r"|spindle.*|use-.+|constraint-.+|mpi|tmpfs.*|datawarp.*|switches-.+|uenv|view|repo)\Z"
+    r"|spindle.*|use-.+|constraint-.+|mpi|tmpfs.*|datawarp.*|switches-.+|uenv|view|repo|environment)\Z"
 )
 """Options of srun that some sites allow, and of plug-ins at known sites (pyxis, shifter, EAR, uenv, …)."""
 
@@ -193,6 +194,8 @@ def read(settings: Iterable[Setting]) -> ScriptRequest:
                 request.gpus = digits(value.rpartition(":")[2])
             case "--gres" if re.fullmatch(r"gpu(?::[A-Za-z]\w*)?(?::\d+)?", value):
                 request.gpus = digits(value.rpartition(":")[2]) or 1
+            case "--gpus-per-task":
+                taken, request.gpus_per_process = False, digits(value.rpartition(":")[2])
             case "--gpus" if digits(value.rpartition(":")[2]) is not None:
                 total_gpus = digits(value.rpartition(":")[2])
             case "--mem":
@@ -294,6 +297,16 @@ def judge(settings: list[Setting]) -> Iterator[Judgement]:
             turned = better and {"d": f"{better[1]}-00:00:00", "h": f"{better[1]}:00:00", "m": better[1]}[better[2]]
             yield Judgement("bad-value", option.line, {"option": option.written, "value": option.value},
                           (option.value, turned) if turned else None)  # fmt: skip
+        elif option.key in _MEMORY:
+            yield from _small(option, any(_GPUS.match(key) for key in keys))
+        elif option.key in ("--output", "--error", "--input") and option.value.startswith("~"):
+            here = (option.value, option.value[2:]) if option.value[:2] == "~/" else None
+            yield Judgement("output-tilde", option.line, {"path": option.value}, here)
+        elif option.key in ("--output", "--error") and _FOLDER.fullmatch(option.value):
+            ending = "out" if option.key == "--output" else "err"
+            file = f"{option.value.rstrip('/')}/slurm-%j.{ending}"
+            rule = "output-folder" if option.value.endswith("/") else "output-folder-name"
+            yield Judgement(rule, option.line, {"path": option.value}, (option.value, file))
         elif option.key == "--time":
             yield from short_clock(option, seconds(option.value))
             minutes = digits(option.value)
@@ -308,6 +321,17 @@ def judge(settings: list[Setting]) -> Iterator[Judgement]:
             yield Judgement("queue-as-qos", option.line, {"value": option.value}, ("-q", "-p"))
 
 
+def _small(option: Setting, has_gpus: bool) -> Iterator[Judgement]:
+    """Yield a judgement on memory without unit that is too little for any program: `--mem=64` are 64 MB."""
+    amount = digits(option.value)
+    if amount and amount < (1000 if has_gpus else 65):
+        yield Judgement("small-memory", option.line, {"value": f"{option.written}={option.value}", "megabytes": amount,
+                      "gigabytes": amount}, (option.value, f"{option.value}G"))  # fmt: skip
+
+
+_FOLDER = re.compile(r".*/|(?:[\w./-]*[/_-])?(?:logs|outputs|results|log_?dir|out_?dir|output_?dir|log_?folder)")
+_MEMORY = ("--mem", "--mem-per-cpu", "--mem-per-gpu")
+_GPUS = re.compile(r"--(?:gpus|gres)")
 _NO_DOUBT = frozenset({"--partition", "--constraint", "--account", "--reservation", "--clusters"})
 """Users of one of these with `-q` know Slurm: sites with a QOS for each kind of job require them."""
 
@@ -333,9 +357,35 @@ LANGUAGE = ScriptLanguage(
         "--name": "--job-name",
         "--memory": "--mem",
     },
+    has_plug_ins=True,
+    separators="hetjob|packjob",
+    output_name="slurm-%j.out",
     obeys="#PBS",
     several_queues=True,
-    variables=r"(?:SLURM|SBATCH)_[A-Z_]+",
+    job=JobWords(
+        counts={
+            "SLURM_NNODES": "nodes",
+            "SLURM_JOB_NUM_NODES": "nodes",
+            "SLURM_NTASKS": "processes",
+            "SLURM_NPROCS": "processes",
+            "SLURM_NTASKS_PER_NODE": "per_node",
+            "SLURM_GPUS_ON_NODE": "gpus",
+            "SLURM_GPUS_PER_NODE": "gpus",
+        },
+        hosts=r"scontrol\s+show\s+hostnames?\b(?!.*\|\s*(?:head|sed|awk|wc|grep))",
+        node_counts=r"scontrol\s+show\s+hostnames?\b.*\|\s*wc\s+-l",
+        of_task=r"SLURM_(?:PROCID|NODEID|LOCALID|TASK_PID)",
+        step_only=r"SLURM_LAUNCH_NODE_IPADDR|SLURM_SRUN_\w+",
+        node_number="SLURM_NODEID",
+        nodes="$SLURM_NNODES",
+        first_node='$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)',
+        default_nodes=True,
+        keeps_functions=False,
+        array="--array",
+        array_task="SLURM_ARRAY_TASK_ID",
+        array_path=("%A_%a", r"%[0-9]*[aAjJ]"),
+    ),
+    variables=r"(?:SLURMD?|SBATCH)_[A-Z_]+",
     submit_folder="SLURM_SUBMIT_DIR",
     group_options={"account": "--account"},
     reading=Reading(
@@ -348,6 +398,7 @@ LANGUAGE = ScriptLanguage(
         unknown_options="refused",
         carriage_returns="refused",
         shebang_first=True,
+        opens_output=True,
         last_wins=r"--(?!verbose|mail-type|export|comment).*",
         literal=frozenset({"--job-name", "--output", "--error", "--input", "--chdir", "--account", "--mail-user"}),
     ),

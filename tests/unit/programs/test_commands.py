@@ -86,6 +86,35 @@ def test_convert(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "foreign-variable" in [each["rule"] for each in value["findings"]]
 
 
+def test_scripts_that_are_not_read_are_never_ok(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """LSF and Flux: nothing was checked. Without directives, the commands were."""
+    (folder / "lsf.sh").write_text("#!/bin/sh\n#BSUB -q gpu\n#BSUB -n 8\ntorchrun train.py\n")
+    (folder / "flux.sh").write_text("#!/bin/sh\n# flux: -N 4\nflux run ./a\n")
+    (folder / "bare.sh").write_text("#!/bin/sh\nif [[ -z $X ]]; then exit 1; fi\n")
+    for name, scheduler in (("lsf.sh", "LSF"), ("flux.sh", "Flux")):
+        assert run(["lint", name]) == 2
+        assert f"not checked: scripts for {scheduler} are not read" in capsys.readouterr().out
+    assert run(["lint", "lsf.sh", "good.sh", "bare.sh", "--json"]) == 2
+    files = {each["path"]: each for each in json.loads(capsys.readouterr().out)["files"]}
+    assert [files[name]["checked"] for name in ("lsf.sh", "good.sh", "bare.sh")] == [False, True, True]
+    assert run(["lint", "bare.sh"]) == 0
+    assert "bare.sh (no directives; only the body was checked)" in (out := capsys.readouterr().out)
+    assert "[not-in-sh]" in out
+
+
+def test_folders_of_the_output_are_looked_for(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Slurm creates no folder: a job whose output has none ends without a word."""
+    (folder / "job.sh").write_text("#!/bin/bash\n#SBATCH --output=out/%j.txt\n#SBATCH --error=errors\nhostname\n")
+    assert run(["lint", "job.sh"]) == 0
+    assert "2: warning: there is no folder `out` here" in capsys.readouterr().out
+    (folder / "out").mkdir()
+    assert run(["lint", "job.sh"]) == 0
+    assert "OK (Slurm)" in capsys.readouterr().out
+    (folder / "errors").mkdir()
+    assert run(["lint", "job.sh"]) == 1
+    assert "→ #SBATCH --error=errors/slurm-%j.out" in capsys.readouterr().out
+
+
 def test_doctor_tells_of_scripts_in_the_folder(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run(["doctor", "--cluster", "laptop", "--json"])
     told = [each for each in json.loads(capsys.readouterr().out)["findings"] if "bad.sh" in each["text"]]
@@ -112,4 +141,4 @@ def test_what_is_no_job_script_is_called_what_it_is(folder: Path, capsys: pytest
     told = dict(line.split(": ", 1) for line in capsys.readouterr().out.splitlines() if ": " in line)
     assert "Python program" in told["train.py"] and "`hackathon check`" in told["train.py"]
     assert told["train"] == told["train.py"] and "YAML" in told["project.yaml"]
-    assert told["run.sh"] == "OK (no directives)" and told["job.py"] == "OK (Slurm)"
+    assert told["run.sh"] == "OK (no directives; only the body was checked)" and told["job.py"] == "OK (Slurm)"
