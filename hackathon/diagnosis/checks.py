@@ -9,8 +9,12 @@ from hackathon.diagnosis.silent import data, devices, exceptions, numerics, trai
 MODULES = (exit_checks, source_checks, meeting, data, devices, exceptions, numerics, training, worlds)
 """Modules that register their checks in FACTS on import."""
 
-OF_LOGS = ("log:exception", "log:hang", "log:hang-gloo", "log:hang-horovod", "log:hang-nccl", "log:hang-stacks")
-"""Facts that need all logs together: the exception of a last traceback, the missing rank of a hang."""
+OF_LOGS = (
+    "log:exception", "log:first-event", "log:hang", "log:hang-gloo", "log:hang-horovod", "log:hang-nccl",
+    "log:hang-stacks", "log:left-early",
+)  # fmt: skip
+"""Facts that need all logs together: the exception of a last traceback, the first event of a failure that no rule
+knows, the missing rank of a hang, a rank that ended with status 0 while the others went on."""
 
 
 def find_check(name: str) -> Check | None:
