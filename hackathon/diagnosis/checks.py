@@ -10,11 +10,11 @@ MODULES = (exit_checks, source_checks, meeting, data, devices, exceptions, numer
 """Modules that register their checks in FACTS on import."""
 
 OF_LOGS = (
-    "log:exception", "log:first-event", "log:hang", "log:hang-gloo", "log:hang-horovod", "log:hang-nccl",
-    "log:hang-stacks", "log:left-early",
+    "log:exception", "log:first-event", "log:gpu-zero", "log:hang", "log:hang-gloo", "log:hang-horovod",
+    "log:hang-nccl", "log:hang-stacks", "log:left-early",
 )  # fmt: skip
 """Facts that need all logs together: the exception of a last traceback, the first event of a failure that no rule
-knows, the missing rank of a hang, a rank that ended with status 0 while the others went on."""
+knows, the missing rank of a hang, a rank that ended with status 0 while the others went on, nvidia-smi's table."""
 
 
 def find_check(name: str) -> Check | None:

@@ -13,6 +13,7 @@ from hackathon.diagnosis.exit_checks import killed_ranks
 from hackathon.diagnosis.exits import Exits, labelled_ranks, read_exits
 from hackathon.diagnosis.facts import NOT_KNOWN, FactHit, RunFacts
 from hackathon.diagnosis.findings import Evidence, Finding
+from hackathon.diagnosis.gpu_tables import on_gpu_zero
 from hackathon.diagnosis.hangs.standstill import Standstill
 from hackathon.diagnosis.log_tails import (
     End,
@@ -152,6 +153,7 @@ class _Examined:
             [*matches, *facts]
         )
         matches += that_explain(sources, matches)
+        matches += self._from_tables()
         circumstances = self._circumstances(matches)
         ranked = order(matches, circumstances)
         if circumstances.failed and not any(candidate.level in ("root", "likely") for candidate in ranked):
@@ -379,6 +381,14 @@ class _Examined:
             time=traceback.time,
             matched=self._matched(rule, text),
         )
+
+    def _from_tables(self) -> list[RulePlace]:
+        rule = self._by_fact.get("log:gpu-zero")
+        if rule is None or (found := on_gpu_zero(self._ends)) is None:
+            return []
+        number, line, processes = found
+        evidence = Evidence(self._files[number].name, None, line.read.text.strip()[:500])
+        return [RulePlace(rule, evidence, {"count": str(processes)}, number, line.offset)]
 
     def _from_structure(self, matches: Sequence[RulePlace]) -> list[RulePlace]:
         """Return a match for what happened first, when no rule knows a cause: from the form of the logs alone."""

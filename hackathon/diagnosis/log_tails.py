@@ -309,7 +309,8 @@ def at_end(text: str) -> bool:
 
 _FINISHED = re.compile(
     r"(?i)\b(?:training|fine-?tuning|evaluation|validation|run|job|experiment|rank \d+)\b.{0,40}"
-    r"\b(?:finished|complete[d]?|done|ended|exiting)\b|^\W*(?:done|finished|completed?|all done|success)\b"
+    r"\b(?:finished|completed?|done|ended|exiting)\b"
+    r"|^\W*(?:done|finished|completed?|all (?:epochs |steps |ranks )?(?:are )?done|success)\b"
     r"|\btrain_runtime\b|正常終了|(?:学習|訓練|実行|処理).{0,12}(?:終了|完了)"
 )
 _NOT_FINISHED = re.compile(

@@ -198,7 +198,7 @@ def _band(match: RulePlace, about: Circumstances, follower: bool) -> int:
     """Return the distance of a match from the cause; 0 is the nearest."""
     if follower or _put_down(match, about):
         return CONSEQUENCE
-    silent = match.rule.fact.startswith("silent:")
+    silent = match.rule.part == "silent" or match.rule.fact.startswith("silent:")
     explains = match.rule.fact.startswith("source:")  # it is listed only because it explains another match
     if not about.failed and not silent and not explains and match.rule.part != "numerics":
         return NOT_A_CAUSE  # the run reached its end
