@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from hackathon.diagnosis.log_tails import End, TailLine
 
-# A row of nvidia-smi's processes since driver 450: `|    0   N/A  N/A     62251      C   /usr/bin/python3.11    725MiB |`
+# A row of nvidia-smi's processes since driver 450: `|    0   N/A  N/A     62251      C   /usr/bin/python3    725MiB |`
 _ROW = re.compile(r"\|\s+(?P<gpu>\d{1,3})(?:\s+(?:N/A|\d+)){2}\s+(?P<pid>\d{1,9})\s+(?:C|C\+G|M\+C)\s")
 
 
