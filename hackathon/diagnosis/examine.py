@@ -10,11 +10,22 @@ from hackathon.config.rule import LEVELS, Rule
 from hackathon.diagnosis.check_command import NOT_KNOWN, commands_here
 from hackathon.diagnosis.checks import find_check
 from hackathon.diagnosis.copied_paths import left_behind
+from hackathon.diagnosis.events import first_event
 from hackathon.diagnosis.exit_checks import killed_ranks
+from hackathon.diagnosis.exits import Exits, labelled_ranks, read_exits
 from hackathon.diagnosis.facts import FactHit, RunFacts
 from hackathon.diagnosis.findings import Evidence, Finding
+from hackathon.diagnosis.gpu_tables import on_gpu_zero
 from hackathon.diagnosis.hangs.standstill import Standstill
-from hackathon.diagnosis.log_tails import End, Traceback, first_told, is_warning, last_tracebacks, look_around, read_end
+from hackathon.diagnosis.log_tails import (
+    End,
+    Traceback,
+    finished,
+    is_warning,
+    last_tracebacks,
+    look_around,
+    read_end,
+)
 from hackathon.diagnosis.needles import expression_of
 from hackathon.diagnosis.order import Circumstances, Ranked, RulePlace, order
 from hackathon.diagnosis.render_finding import finding_of
@@ -119,10 +130,13 @@ class _Examined:
     """One examination of files and, for a run, its records."""
 
     def __init__(self, files: Sequence[LogFile], rules: Sequence[Rule], facts: RunFacts | None) -> None:
-        self._files, self._rules, self._facts = files, rules, facts
+        self._rules, self._facts = rules, facts
         self._by_fact = {rule.fact: rule for rule in rules if rule.fact}
+        self._first_event = rule.id if (rule := self._by_fact.get("log:first-event")) is not None else ""
         share = max(LEAST_TAIL, min(TAIL, TAILS // max(1, len(files))))
         self._ends: list[End] = [read_end(number, file, share) for number, file in enumerate(files)]
+        self._files = [_merged(file, end) for file, end in zip(files, self._ends, strict=True)]
+        self._exits: Exits = read_exits(self._ends)
         self._scanner = rule_set(rules).scanner
         self._slow: dict[str, None] = {}
 
@@ -133,10 +147,18 @@ class _Examined:
         matches[:LOOKED_AT] = [self._looked_at(match) for match in matches[:LOOKED_AT]]
         matches += self._from_tracebacks(matches)
         matches += left_behind(matches, self._facts, self._by_fact)
+        matches = self._with_ranks(matches)
         facts, sources = split(self._from_facts())
-        matches = Standstill(self._ends, self._files, self._facts, self._by_fact).told([*matches, *facts])
+        matches = Standstill(self._ends, self._files, self._facts, self._by_fact, self._exits.ranks).told(
+            [*matches, *facts]
+        )
         matches += that_explain(sources, matches)
-        ranked = order(matches, self._circumstances(matches))
+        matches += self._from_tables()
+        circumstances = self._circumstances(matches)
+        ranked = order(matches, circumstances)
+        if circumstances.failed and not any(candidate.level in ("root", "likely") for candidate in ranked):
+            matches += self._from_structure(matches)
+            ranked = order(matches, circumstances)
         numbers = self._facts.numbers if self._facts is not None else {"job": "JOB"}
         commands = self._facts.commands if self._facts is not None else commands_here()
         findings = tuple(finding_of(candidate, self._files, numbers, commands) for candidate in ranked)
@@ -161,7 +183,9 @@ class _Examined:
     def _worth_reading(self, findings: Sequence[Finding]) -> tuple[Evidence, ...]:
         """Return lines to read when no finding can be the cause of a failure."""
         status = self._facts.status if self._facts is not None else None
-        if any(finding.level in ("root", "likely") for finding in findings):
+        if any(finding.level in ("root", "likely") and finding.rule != self._first_event for finding in findings):
+            return ()
+        if self._facts is None and finished(self._ends):
             return ()
         if status is not None and (status.open or status.state in (states.SUCCEEDED, states.CREATED)):
             return ()
@@ -298,6 +322,44 @@ class _Examined:
             matches.append(replace(match, far=far, exception=False))
         return matches
 
+    def _with_ranks(self, matches: Sequence[RulePlace]) -> list[RulePlace]:
+        """Return the matches; those without a rank get the one that a launcher or a library names.
+
+        An exception that ended a rank is no warning, whatever other ranks print after it.
+        """
+        if self._facts is not None or not (self._exits.processes or self._exits.first is not None):
+            return list(matches)
+        tracebacks = [place for place in last_tracebacks(self._ends, self._files) if place.name not in _NO_CAUSE]
+        explained = labelled_ranks(tracebacks)
+        # of several exceptions without a label the last ones ended ranks
+        unlabelled = sorted({(place.file, place.at) for place in tracebacks if place.rank is None})
+        status = sum(end.code == 1 and end.rank not in explained for end in self._exits.failed)
+        final = set(unlabelled[-status:]) if status else set(unlabelled) if not self._exits.ranks else set()
+        changed = []
+        for match in matches:
+            evidence = match.evidence
+            if evidence is None or match.rule.level not in ("root", "likely") or match.rule.part == "scheduler":
+                changed.append(match)
+                continue
+            if evidence.rank is not None:
+                changed.append(match)
+                continue
+            inside = [
+                (trace.file, trace.at)
+                for trace in tracebacks
+                if trace.rank is None and trace.file == match.file and trace.begin <= match.offset <= trace.end
+            ]
+            if inside and inside[0] not in final:
+                changed.append(match)
+                continue
+            rank = self._exits.culprit(evidence, exception=bool(inside), explained=explained if inside else frozenset())
+            if rank is not None:
+                match = replace(match, evidence=replace(evidence, rank=rank), ranks=(rank,))
+                if inside and rank in self._exits.ranks:
+                    match = replace(match, weak=is_warning(evidence.text), far=False)
+            changed.append(match)
+        return changed
+
     def _of_traceback(
         self, traceback: Traceback, rule: Rule, offset: int, text: str, values: dict[str, str]
     ) -> RulePlace:
@@ -322,6 +384,39 @@ class _Examined:
             matched=self._matched(rule, text),
         )
 
+    def _from_tables(self) -> list[RulePlace]:
+        rule = self._by_fact.get("log:gpu-zero")
+        if rule is None or (found := on_gpu_zero(self._ends)) is None:
+            return []
+        number, line, processes = found
+        evidence = Evidence(self._files[number].name, None, line.read.text.strip()[:500])
+        return [RulePlace(rule, evidence, {"count": str(processes)}, number, line.offset)]
+
+    def _from_structure(self, matches: Sequence[RulePlace]) -> list[RulePlace]:
+        """Return a match for what happened first, when no rule knows a cause: from the form of the logs alone."""
+        followers = [
+            match for match in matches if match.rule.level == "secondary" and not match.weak and match.file >= 0
+        ]
+        left = self._exits.left
+        rule = self._by_fact.get("log:left-early")
+        if rule is not None and left and followers:
+            first = min(followers, key=lambda match: (match.file, match.offset))
+            evidence = replace(first.evidence or Evidence("", None, ""), rank=left[0], host="")
+            values = {"missing": ", ".join(str(rank) for rank in left)}
+            return [replace(first, rule=rule, evidence=evidence, values=values, ranks=left, weak=False)]
+        rule = self._by_fact.get("log:first-event")
+        event = first_event(self._ends, [(match.file, match.offset) for match in followers])
+        if rule is None or event is None:
+            return []
+        number, line = event
+        file, text = self._files[number], line.read.text.strip()[:500]
+        rank = line.read.rank if line.read.rank is not None else file.rank
+        evidence = Evidence(file.name, None, text, rank, line.read.host or file.host, line.read.time, line.read.pid)
+        if look_around(file, line.offset, evidence).went_on or is_warning(text, line.read.level):
+            return []
+        ranks = () if rank is None else (rank,)
+        return self._with_ranks([RulePlace(rule, evidence, {"what": text[:300]}, number, line.offset, 1, ranks)])
+
     def _from_facts(self) -> list[RulePlace]:
         if self._facts is None:
             return []
@@ -336,9 +431,9 @@ class _Examined:
     def _circumstances(self, matches: Sequence[RulePlace]) -> Circumstances:
         facts = self._facts
         if facts is None or facts.status is None:
-            rank = first_told(self._ends)
             return Circumstances(
-                first_rank=rank,
+                failed=not finished(self._ends),
+                first_rank=self._exits.first,
                 by_itself=any(match.rule.fact == "log:exception" and not match.weak for match in matches),
             )
         status, first = facts.status, facts.first_failure
@@ -357,6 +452,14 @@ class _Examined:
         put_down = frozenset(rank for rank, signalled in killed.items() if signalled)
         only = len(put_down) == len(killed)
         return Circumstances(failed, failed and not status.open, rank, ended, by_itself, put_down, only)
+
+
+def _merged(file: LogFile, end: End) -> LogFile:
+    """Return the file; without the rank that its name suggests when its lines are labelled as several ranks'."""
+    if file.kind != "other" or file.rank is None:
+        return file
+    labels = {line.read.rank for line in end.lines if line.read.rank is not None}
+    return replace(file, rank=None) if len(labels) > 1 else file
 
 
 def _gave_up_before(traceback: Traceback, matches: Sequence[RulePlace], generic: str) -> bool:

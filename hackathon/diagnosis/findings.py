@@ -21,6 +21,8 @@ class Evidence:
     """The rank's host, when known."""
     time: float | None = None
     """When it was written, in seconds since 1970, when known."""
+    pid: int | None = None
+    """Id of the process that wrote it, when known."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the evidence as JSON values."""

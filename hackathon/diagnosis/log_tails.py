@@ -270,7 +270,11 @@ class Around:
 
 
 def look_around(file: LogFile, offset: int, evidence: Evidence) -> Around:
-    """Return what follows byte `offset` of a file; only lines of the same rank where ranks are labelled."""
+    """Return what follows byte `offset` of a file; only lines of the same rank where ranks are labelled.
+
+    torchrun labels exceptions alone: lines without a label may be another rank's, so they never prove that a rank with
+    a label went on.
+    """
     before = 4096
     try:
         with open_regular(file.path) as stream:
@@ -280,10 +284,10 @@ def look_around(file: LogFile, offset: int, evidence: Evidence) -> Around:
     except OSError:
         return Around(time=evidence.time)
     lines, _ = split(raw, start)
-    rank = evidence.rank
-    own = [line for line in lines if line.read.rank is None or rank is None or line.read.rank == rank]
+    at = next((line for line in reversed(lines) if line.offset <= offset), None)
+    rank = _rank_of(at, file) if at is not None else file.rank
+    own = [line for line in lines if rank is None or _rank_of(line, file) == rank]
     behind = [line for line in own if line.offset > offset]
-    ranked = file.rank is not None or rank is not None
     progress = {line.read.text.strip() for line in behind if _PROGRESS.search(line.read.text)}
     ordinary = sum(1 for line in behind if not _BUSY.search(line.read.text))
     time = evidence.time
@@ -291,7 +295,41 @@ def look_around(file: LogFile, offset: int, evidence: Evidence) -> Around:
         stamps = [line.read.time for line in own if line.offset <= offset and line.read.time is not None]
         time = stamps[-1] if stamps else None
     level = next((line.read.level for line in lines if line.offset >= offset), "")
-    return Around(len(progress) >= (2 if ranked else 6), ordinary >= FAR, time, level)
+    return Around(len(progress) >= (2 if rank is not None else 6), ordinary >= FAR, time, level)
+
+
+def _rank_of(line: TailLine, file: LogFile) -> int | None:
+    return line.read.rank if line.read.rank is not None else file.rank
+
+
+def at_end(text: str) -> bool:
+    """Return whether a launcher, a scheduler, a shell or the C++ runtime reports an end in this line."""
+    return _AT_END.match(text) is not None
+
+
+_FINISHED = re.compile(
+    r"(?i)\b(?:training|fine-?tuning|evaluation|validation|run|job|experiment|rank \d+)\b.{0,40}"
+    r"\b(?:finished|completed?|done|ended|exiting)\b"
+    r"|^\W*(?:done|finished|completed?|all (?:epochs |steps |ranks )?(?:are )?done|success)\b"
+    r"|\btrain_runtime\b|正常終了|(?:学習|訓練|実行|処理).{0,12}(?:終了|完了)"
+)
+_NOT_FINISHED = re.compile(
+    r"(?i)\b(?:not|un|no|non)\b|error|fail|abort|kill|exception|signal|exit(?:ed)? (?:code|status|with)|timed? ?out"
+    r"|cancel|異常|失敗|エラー"
+)
+_AFTER_THE_END = re.compile(r"^\s*$|^wandb:|^\s*[=*#-]{5,}\s*$|^\+ |destroy_process_group\(\) was not called")
+
+
+def finished(ends: Sequence[End]) -> bool:
+    """Return whether the last words of all logs with text say that the program reached its end."""
+    last = [_last_words(end) for end in ends if end.lines]
+    words = [text for text in last if text]
+    return bool(words) and all(_FINISHED.search(text) and not _NOT_FINISHED.search(text) for text in words)
+
+
+def _last_words(end: End) -> str:
+    texts = (line.read.text for line in reversed(end.lines))
+    return next((text for text in texts if not _AFTER_THE_END.search(text)), "")
 
 
 def is_warning(text: str, level: str = "") -> bool:

@@ -16,6 +16,8 @@ _KILLED = re.compile(r"line \d+:\s+\d+ Killed\b|: (?:行 \d+|\d+ 行): {1,4}\d+ 
 # Parts below the others: their messages explain those of the parts above.
 _GROUND = ("scheduler", "hardware")
 _GENERIC = "log:exception"
+GENERIC = frozenset({_GENERIC, "log:first-event"})
+"""Facts of rules that name an event without knowing its cause."""
 
 
 @dataclass(frozen=True)
@@ -196,7 +198,7 @@ def _band(match: RulePlace, about: Circumstances, follower: bool) -> int:
     """Return the distance of a match from the cause; 0 is the nearest."""
     if follower or _put_down(match, about):
         return CONSEQUENCE
-    silent = match.rule.fact.startswith("silent:")
+    silent = match.rule.part == "silent" or match.rule.fact.startswith("silent:")
     explains = match.rule.fact.startswith("source:")  # it is listed only because it explains another match
     if not about.failed and not silent and not explains and match.rule.part != "numerics":
         return NOT_A_CAUSE  # the run reached its end
@@ -206,6 +208,8 @@ def _band(match: RulePlace, about: Circumstances, follower: bool) -> int:
         return 62 if about.by_itself else 30
     if match.rule.fact == _GENERIC:
         return WEAK if match.weak else 60
+    if match.rule.fact in GENERIC:
+        return WEAK
     if silent and about.failed and match.rule.part != "numerics":
         return 70
     if match.weak and match.rule.part != "numerics":

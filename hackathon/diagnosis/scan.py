@@ -339,6 +339,7 @@ class _Log:
             rank=rank,
             host=match.prefixed.host or self._file.host,
             time=match.prefixed.time if match.prefixed.time is not None else window.time,
+            pid=match.prefixed.pid,
         )
         matches.places[rank] = Hit(self._rules[rule], evidence, match.values, (self._number, offset))
 

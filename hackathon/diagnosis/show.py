@@ -34,6 +34,10 @@ _DIAGNOSIS_TEXTS = {
     "secondary": N_("Follow-on error: {part}"),
 }
 
+NOT_KNOWN = frozenset({"python-exception", "first-event"})
+"""Rules that show an event without knowing its cause."""
+_FOR_A_TUTOR = N_("For a tutor: hackathon diagnose {target!q} --bundle FILE.tar.gz")
+
 SHOWN = 4
 """Findings printed besides the cause."""
 REFERENCES = 2
@@ -53,12 +57,19 @@ def lines_of(diagnosis: "Diagnosis", target: str, settings: str = "") -> Iterato
     for finding in diagnosis.harmless if not diagnosis.findings else ():
         yield _("Harmless warning: {text}", text=finding.message), False
     root = diagnosis.root
+    if root is None and diagnosis.findings and diagnosis.findings[0].rule in NOT_KNOWN:
+        root = diagnosis.findings[0]
     findings = [finding for finding in diagnosis.findings if finding is not root]
     for finding in reversed(findings[:SHOWN]):
         at = f" ({place(finding.evidence, finding.ranks, finding.count)})" if finding.evidence is not None else ""
         yield f"{_(_DIAGNOSIS_TEXTS[finding.level], part=part_name(finding.part))}: {finding.message}{at}", False
     if root is not None:
+        if diagnosis.unknown:
+            yield _("The rarest lines before it:"), False
+            yield from _unknown_lines(diagnosis)
         yield from cause_lines(root)
+        if diagnosis.unknown:
+            yield _(_FOR_A_TUTOR, target=target), False
         return
     if diagnosis.findings and not any(finding.level == "likely" for finding in diagnosis.findings):
         yield _("These errors follow from a failure elsewhere; the first failure is not in these logs."), False
@@ -71,16 +82,23 @@ def lines_of(diagnosis: "Diagnosis", target: str, settings: str = "") -> Iterato
             ),
             False,
         )
+    yield from _unknown_lines(diagnosis)
+    if diagnosis.unknown:
+        yield _(_FOR_A_TUTOR, target=target), False
+
+
+def _unknown_lines(diagnosis: "Diagnosis") -> Iterator[tuple[str, bool]]:
     for line in diagnosis.unknown:
         yield f"  {place(line)}", False
         yield f"    {line.text}", False
-    if diagnosis.unknown:
-        yield _("For a tutor: hackathon diagnose {target!q} --bundle FILE.tar.gz", target=target), False
 
 
 def cause_lines(root: "Finding") -> Iterator[tuple[str, bool]]:
     """Yield (line, whether it is a heading) of the cause: part, location, reason, advice, checks."""
-    yield f"{_('Cause: {part}', part=part_name(root.part))}: {root.message}", True
+    if root.rule in NOT_KNOWN:
+        yield _("Cause not known; this happened first: {event}", event=root.message), True
+    else:
+        yield f"{_('Cause: {part}', part=part_name(root.part))}: {root.message}", True
     if root.evidence is not None:
         yield f"  {_('where')}: {place(root.evidence, root.ranks, root.count)}", False
         if root.evidence.text:

@@ -47,6 +47,10 @@ _IGNORED = "Exception ignored in"
 _BAR = re.compile(r"\d+%\|")
 # Lines that this toolkit's job script prints for every job.
 _OURS = re.compile(r"^hackathon: (?:ended with \d+$|.*: job \S+, attempt \d+, on )")
+# Lines that torchrun prints for every job.
+_TORCHRUN = re.compile(
+    r"distributed[./]run(?:\.py:\d+\])?:? *(?:\*+|Setting OMP_NUM_THREADS .*)?$|^\*{20,}$|^Setting OMP_NUM_THREADS "
+)
 
 
 # Digits are masked first: then a log has few different lines.
@@ -179,7 +183,10 @@ def _lines(file: LogFile, share: int, kinds: dict[tuple[str, bool], _Kind]) -> I
 
 def _kind(text: str) -> _Kind:
     mask = masked(text)
-    dull = any(pattern.search(text) for pattern in (_BAR, _OURS)) or sum(letter.isalpha() for letter in mask) < 4
+    dull = (
+        any(pattern.search(text) for pattern in (_BAR, _OURS, _TORCHRUN))
+        or sum(letter.isalpha() for letter in mask) < 4
+    )
     return _Kind(mask, is_error(text), dull)
 
 

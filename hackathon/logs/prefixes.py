@@ -11,7 +11,8 @@ Forms, and their sources:
 - `n1:12:34 [0] NCCL INFO`, `[2026-11-21 10:00:00] n1:12:34 [0] init.cc:573 NCCL WARN`: NCCL (src/debug.cc)
 - `E1121 10:00:00.123456 1234 file.cpp:12]`, the same in brackets, `I0000 00:00:1723456789.123456 12 file.cc:1]`: glog,
   PyTorch's c10 without it (no thread there, and a month of one digit is not padded: `E626`), absl
-- `(pid=1234) `, `(RayTrainWorker pid=1234, ip=10.0.0.3) `, `(raylet, ip=10.0.0.3) `: Ray (ray-project/ray#31828)
+- `(pid=1234) `, `(RayTrainWorker pid=1234, ip=10.0.0.3) `, `(raylet, ip=10.0.0.3) `: Ray (ray-project/ray#31828);
+  `(worker6, rank=6, pid=8930, ip=10.42.3.242) `: SkyPilot on Ray (sky/backends/task_codegen.py)
 - `2026-11-21 10:00:00,123`, `[2026-11-21 10:00:00]`, `2026-11-21T10:00:00Z`: Python's logging and others;
   `2026-11-21 10:00:00.123456: E tensorflow/`: TensorFlow
 """
@@ -100,7 +101,8 @@ _BRACKET = (
 _ROUND = (
     _compiled(
         "ray",
-        r"\((?:[\w.:<>-]{1,100} )?(?:pid=(?P<pid>\d{1,9})|raylet)(?:, ip=(?P<host>[\w.:-]{1,60}))?"
+        r"\((?:[\w.:<>-]{1,100},? )?(?:rank=(?P<rank>\d{1,7}), )?(?:pid=(?P<pid>\d{1,9})|raylet)"
+        r"(?:, ip=(?P<host>[\w.:-]{1,60}))?"
         r"(?:, repr=[^)]{1,100})?\) ?",
     ),
 )

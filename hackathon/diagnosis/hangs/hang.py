@@ -6,7 +6,7 @@ analysis (tools/flight_recorder), Horovod's stall_inspector.cc and, before 0.16,
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -73,17 +73,19 @@ def find_hang(
     files: Sequence[LogFile],
     processes: int | None = None,
     steps: Mapping[int, float] | None = None,
+    others: Collection[int] = (),
 ) -> Hang | None:
     """Return the ranks that the others waited for, None when nothing shows a hang.
 
-    `processes`: number of ranks; None: the ranks in the logs. `steps`: rank → last step by its own metrics.
+    `processes`: number of ranks; None: the ranks in the logs. `steps`: rank → last step by its own metrics. `others`:
+    ranks that exist, although no line may have their label.
     """
     named: Counter[int] = Counter()
     library = ""
     tensors: dict[int, str] = {}
     ready: set[int] = set()
     watched: dict[int, _Watched] = defaultdict(_Watched)
-    ranks = {file.rank for file in files if file.rank is not None}
+    ranks = {file.rank for file in files if file.rank is not None} | set(others)
     waiting: set[int] = set()
     for end, file in zip(ends, files, strict=True):
         stalled = 0

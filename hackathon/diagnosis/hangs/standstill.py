@@ -1,6 +1,6 @@
 """Find the rank that the others waited for, from watchdog messages, metrics and the ranks' stacks."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -28,10 +28,16 @@ class Standstill:
     """A run, or files that belong together, whose ranks may have waited for each other."""
 
     def __init__(
-        self, ends: Sequence[End], files: Sequence[LogFile], facts: RunFacts | None, by_fact: Mapping[str, Rule]
+        self,
+        ends: Sequence[End],
+        files: Sequence[LogFile],
+        facts: RunFacts | None,
+        by_fact: Mapping[str, Rule],
+        ranks: Collection[int] = (),
     ) -> None:
-        """`by_fact`: fact → the rule that names it."""
+        """`by_fact`: fact → the rule that names it. `ranks`: those that a launcher names."""
         self._ends, self._files, self._facts, self._by_fact = ends, files, facts, by_fact
+        self._ranks = ranks
 
     def told(self, matches: list[RulePlace]) -> list[RulePlace]:
         """Return the matches, with the ranks that the others waited for if there was a hang."""
@@ -43,7 +49,7 @@ class Standstill:
             processes = facts.record.processes
             if facts.status.state in (states.TIMEOUT, states.CANCELLED):
                 steps = last_steps(facts.metrics, facts.status.t_ended)
-        hang = find_hang(self._ends, self._files, processes or None, steps) if waiting or steps else None
+        hang = find_hang(self._ends, self._files, processes or None, steps, self._ranks) if waiting or steps else None
         complained = any(match.rule.part in _LIBRARIES for match in waiting)
         if hang is None and processes and (complained or self._stood_still):
             hang = find_elsewhere(list(self._stacks.values()), processes)

@@ -491,8 +491,8 @@ def _gpus(look: ScriptLook, every: list[Launch], shape: JobShape) -> None:
             line = next((line for name, line in _assigned(look) if name == "CUDA_VISIBLE_DEVICES"), None)
             if line:
                 raw = look.line(line)
-                own = re.sub(r"(?<![\w])CUDA_VISIBLE_DEVICES=\S+\s+(?=\S)", "", raw)
-                better = f"# {raw}" if own == raw else own
+                without = re.sub(r"(?<![\w])CUDA_VISIBLE_DEVICES=\S+\s+(?=\S)", "", raw)
+                better = f"# {raw}" if without == raw else without
                 look.add("devices-override", line, better, option="--" + sorted(binds)[0])
                 break
 

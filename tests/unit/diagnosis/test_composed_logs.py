@@ -197,8 +197,8 @@ FLAT = "ValueError: Must flatten tensors with uniform {}"
         # FSDP's complaints: of what is frozen, and of types
         ("framework-fsdp-partly-frozen", [raised(FLAT.format("`requires_grad` when `use_orig_params=False`"))]),
         ("framework-fsdp-partly-frozen", [raised("ValueError: `FlatParameter` requires uniform `requires_grad`")]),
-        ("framework-dtype-mismatch", [raised(FLAT.format("dtype but got torch.bfloat16 and torch.float32"))]),
-        ("framework-dtype-mismatch", [raised("ValueError: `FlatParameter` requires uniform dtype but got x and y")]),
+        ("fsdp-mixed-parameters", [raised(FLAT.format("dtype but got torch.bfloat16 and torch.float32"))]),
+        ("fsdp-mixed-parameters", [raised("ValueError: `FlatParameter` requires uniform dtype but got x and y")]),
         # types or devices
         (
             "framework-dtype-mismatch",

@@ -354,7 +354,7 @@ class TestCommand:
         code, out, _ = told(self.capsys, "diagnose")
         lines = out.splitlines()
         assert code == 0 and lines[0].endswith("demo-4p-bbbbbbbb  FAILED")
-        cause = next(number for number, line in enumerate(lines) if line.startswith("Cause: framework"))
+        cause = next(number for number, line in enumerate(lines) if line.startswith("Cause not known; this happened"))
         consequence = next(number for number, line in enumerate(lines) if line.startswith("Follow-on error: gloo"))
         assert consequence < cause
         rest = "\n".join(lines[cause:])
@@ -404,10 +404,12 @@ class TestCommand:
         steps = "".join(f"epoch {number} loss 0.3\n" for number in range(300))
         (self.folder / "odd.log").write_text(f"{steps}the flux capacitor is empty\nFATAL ERROR: stop 42\n")
         code, out, _ = told(self.capsys, "diagnose", "odd.log", "--json")
-        assert code == 0 and json.loads(out)["findings"] == []
+        (event,) = json.loads(out)["findings"]
+        assert code == 0 and event["rule"] == "first-event" and event["message"] == "FATAL ERROR: stop 42"
         assert any("flux capacitor" in each["text"] for each in json.loads(out)["unknown"])
         code, out, _ = told(self.capsys, "diagnose", "odd.log")
         assert code == 0 and "flux capacitor" in out and "odd.log:301" in out and "--bundle" in out
+        assert "Cause not known; this happened first: FATAL ERROR: stop 42" in out and "Cause:" not in out
 
     def test_what_holds_nothing_is_said_to(self, monkeypatch: pytest.MonkeyPatch) -> None:
         (self.folder / "empty.log").touch()

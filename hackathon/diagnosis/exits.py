@@ -1,0 +1,152 @@
+"""Read which ranks ended and how, as launchers tell it, and which process is which rank.
+
+Forms, and their sources:
+
+- `failed (exitcode: -9) local_rank: 1 (pid: 2766)` and the table of `ChildFailedError`: PyTorch's elastic agent
+  (torch/distributed/elastic/multiprocessing/api.py and errors/__init__.py, 1.9 to 2.9)
+- `node01:4700:5000 [0] NCCL INFO comm 0x… rank 0 nranks 8 …`, since 2.18 `ncclCommInitRank comm 0x… rank 0 nranks 8`:
+  NCCL (src/init.cc)
+- `Process name: [[18392,1],1]`: Open MPI; `RANK 1 PID 12 RUNNING AT`: MPICH; `srun: error: n1: task 1: Exited`: Slurm
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from hackathon.diagnosis.findings import Evidence
+from hackathon.diagnosis.log_tails import End, Traceback, first_told
+from hackathon.logs.values import whole
+
+_RANK = re.compile(r"^\s*rank\s*: (?P<rank>\d{1,7}) \(local_rank: (?P<local>\d{1,5})\)")
+_CODE = re.compile(r"^\s*exitcode\s*: (?P<code>-?\d{1,4}) \(pid: (?P<pid>\d{1,9})\)")
+_HOST = re.compile(r"^\s*host\s*: (?P<host>\S+)")
+_TABLE = re.compile(r"Root Cause \(first observed failure\)")
+_COMMUNICATOR = re.compile(r"\bcomm 0x[0-9a-f]+ rank (?P<rank>\d{1,7}) n[Rr]anks (?P<ranks>\d{1,7}) ")
+_PID = re.compile(r"\(pid: (?P<pid>\d{1,9})\)|received by PID (?P<other>\d{1,9})")
+_STOPPED = -15
+"""Exit code of a process that the launcher itself stops."""
+# Text of an event → exit codes of a process that ends this way. A shell adds 128 to a signal.
+_KINDS = (
+    (
+        re.compile(r"terminate called|what\(\): |SIGABRT|\bAborted\b|Assertion .* failed|double free|corrupted "),
+        (-6, 134),
+    ),
+    (re.compile(r"SIGSEGV|Segmentation fault"), (-11, 139)),
+    (re.compile(r"SIGBUS|Bus error"), (-7, 135)),
+    (re.compile(r"SIGKILL|exitcode: -9|\bKilled\b"), (-9, 137)),
+)
+
+
+@dataclass(frozen=True)
+class Exit:
+    """The end of a rank."""
+
+    rank: int
+    local: int
+    code: int | None = None
+    pid: int | None = None
+    host: str = ""
+
+
+@dataclass
+class Exits:
+    """The ends of ranks according to launchers."""
+
+    ranks: dict[int, Exit] = field(default_factory=dict)
+    """Rank → its end, for ranks that did not end with status 0."""
+    first: int | None = None
+    """The rank that failed first."""
+    processes: dict[int, set[tuple[str, int]]] = field(default_factory=dict)
+    """Process id → (host, rank)."""
+
+    @property
+    def failed(self) -> list[Exit]:
+        """The ranks that failed and that no launcher stopped."""
+        return [end for end in self.ranks.values() if end.code != _STOPPED]
+
+    def rank_of(self, pid: int | None, host: str = "") -> int | None:
+        """Return the rank of a process, None when it is not known or two hosts have a process with this id."""
+        pairs = self.processes.get(pid, set()) if pid is not None else set()
+        if len({rank for _, rank in pairs}) > 1:
+            pairs = {(name, rank) for name, rank in pairs if _short(name) == _short(host)}
+        ranks = {rank for _, rank in pairs}
+        return ranks.pop() if len(ranks) == 1 else None
+
+    def culprit(self, evidence: Evidence, *, exception: bool, explained: frozenset[int] = frozenset()) -> int | None:
+        """Return the rank whose end fits an event without a label; None when none or several fit.
+
+        `exception`: the event is a Python exception, which ends a process with status 1. `explained`: ranks whose end
+        has another explanation.
+        """
+        named = _PID.search(evidence.text)
+        pid = whole(named["pid"] or named["other"]) if named else evidence.pid
+        if (rank := self.rank_of(pid, evidence.host)) is not None:
+            return rank
+        codes = (1,) if exception else next((codes for words, codes in _KINDS if words.search(evidence.text)), ())
+        fitting = [end.rank for end in self.failed if (not codes or end.code in codes) and end.rank not in explained]
+        if len(fitting) == 1:
+            return fitting[0]
+        if self.first in explained or (codes and self.ranks and self.first not in fitting):
+            return None
+        return self.first
+
+    @property
+    def left(self) -> tuple[int, ...]:
+        """Ranks that ended with status 0 while others failed: the launcher's table lists all others of their host."""
+        by_host: dict[str, list[Exit]] = {}
+        for end in self.ranks.values():
+            by_host.setdefault(end.host, []).append(end)
+        left: list[int] = []
+        for ends in by_host.values():
+            local = {end.local: end.rank for end in ends}
+            shift = {rank - number for number, rank in local.items()}
+            # without one that was stopped, the others may have been running still
+            if len(shift) == 1 and any(end.code == _STOPPED for end in ends):
+                left += [number + min(shift) for number in range(max(local)) if number not in local]
+        return tuple(sorted(left))
+
+
+def read_exits(ends: Sequence[End]) -> Exits:
+    """Return what launchers tell about the ends of ranks."""
+    exits = Exits(first=first_told(ends))
+    most = 0
+    for end in ends:
+        _read_table(end, exits)
+        for line in end.lines:
+            if line.read.pid is None or not (match := _COMMUNICATOR.search(line.read.text)):
+                continue
+            if (size := whole(match["ranks"])) > most:  # a communicator of some ranks numbers them anew
+                most, exits.processes = size, {}
+            if size == most:
+                exits.processes.setdefault(line.read.pid, set()).add((line.read.host, whole(match["rank"])))
+    for failed in exits.ranks.values():
+        if failed.pid is not None:
+            others = {pair for pair in exits.processes.get(failed.pid, set()) if _short(pair[0]) != _short(failed.host)}
+            exits.processes[failed.pid] = {*others, (failed.host, failed.rank)}
+    return exits
+
+
+def _read_table(end: End, exits: Exits) -> None:
+    """Add the entries of an elastic agent's table of failures."""
+    if not any(_TABLE.search(line.read.text) for line in end.lines):
+        return
+    host = ""
+    entry: Exit | None = None
+    for line in end.lines:
+        text = line.read.text
+        if match := _HOST.match(text):
+            host = match["host"]
+        elif match := _RANK.match(text):
+            entry = Exit(whole(match["rank"]), whole(match["local"]), host=host)
+        elif entry is not None and (match := _CODE.match(text)):
+            exits.ranks[entry.rank] = Exit(entry.rank, entry.local, int(match["code"]), whole(match["pid"]), host)
+            entry = None
+
+
+def labelled_ranks(tracebacks: Iterable[Traceback]) -> frozenset[int]:
+    """Return the ranks that have a traceback with a label."""
+    return frozenset(traceback.rank for traceback in tracebacks if traceback.rank is not None)
+
+
+def _short(host: str) -> str:
+    return host.partition(".")[0]
