@@ -24,7 +24,7 @@ def port_pytorch(edits: Edits, imports: Imports) -> bool:
             None,
             Message(
                 "port.no_loop",
-                "not known: there is no `.backward()` in this file. Is the loop in another file or in a library?",
+                "not known: there is no `.backward()` in this program, nor in its own modules. Is the loop in a library?",
             ),
         )
         return False
@@ -33,8 +33,7 @@ def port_pytorch(edits: Edits, imports: Imports) -> bool:
             None,
             Message(
                 "port.not_started",
-                "not known: nothing in this file starts the training. Give the program that is started, with the "
-                "training in it.",
+                "not known: what starts the training was not found. If another program starts it, give that one.",
             ),
         )
         return False

@@ -24,9 +24,10 @@ _FETCHES = {
 """Functions that download."""
 _SAMPLES = re.compile(r"\.shape\[0\]|\.size\(0\)|^len\(")
 """How a program counts the samples of a batch."""
-_PLAIN = frozenset(
-    {"os", "path", "join", "str", "format", "args", "opt", "self", "config", "cfg", "f", "torch", "Path"}
-)
+_PLAIN = frozenset({
+    "os", "path", "join", "str", "format", "args", "opt", "opts", "options", "params", "hparams", "settings", "self",
+    "config", "cfg", "FLAGS", "f", "torch", "Path", "epoch",
+})  # fmt: skip
 """Words of a path that say nothing about the file."""
 
 
