@@ -24,7 +24,7 @@ def port_pytorch(edits: Edits, imports: Imports) -> bool:
             None,
             Message(
                 "port.no_loop",
-                "not known: there is no `.backward()` in this program, nor in its own modules. Is the loop in a library?",
+                "not known: there is no `.backward()` in this program and its own modules. Is the loop in a library?",
             ),
         )
         return False
