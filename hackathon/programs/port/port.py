@@ -132,8 +132,8 @@ def port(program: SingleGpuProgram, target: Target = "horovod") -> Ported:
         name = file.name if file is not program else ""
         findings |= {replace(finding, file=name): None for finding in part.findings}
     order = {file.name: number for number, file in enumerate(program.files)} | {"": -1}
-    found = sorted(findings, key=lambda finding: (order[finding.file], finding.line, finding.rule))
-    return Ported(program.name, framework, status, tuple(files), tuple(found))
+    ordered = sorted(findings, key=lambda finding: (order[finding.file], finding.line, finding.rule))
+    return Ported(program.name, framework, status, tuple(files), tuple(ordered))
 
 
 def _port(

@@ -22,6 +22,10 @@ _FETCHES = {
     "torchvision.datasets.utils.download_and_extract_archive",
 }  # fmt: skip
 """Functions that download."""
+_SAVED_TO = {
+    "torch.save": 1, "numpy.save": 0, "numpy.savez": 0, "numpy.savez_compressed": 0, "numpy.savetxt": 0,
+}  # fmt: skip
+"""Functions that save → the position of the file."""
 _SAMPLES = re.compile(r"\.shape\[0\]|\.size\(0\)|^len\(")
 """How a program counts the samples of a batch."""
 _PLAIN = frozenset({
@@ -53,12 +57,17 @@ def _waits(functions: Functions, model: TrainedModel, call: cst.Call) -> bool:
 
 def _reload(edits: Edits, functions: Functions, words: AddedNames) -> None:
     """Wait for rank 0's file before all processes read it, only where certainly all of them get there."""
-    saves = [call for call in functions.calls if functions.imports.full(call.func) == "torch.save"]
-    saved = set().union(*(_words(functions, call.args[1:]) for call in saves))
+    saved: dict[bool, set[str]] = {True: set(), False: set()}
     for call in functions.calls:
-        if functions.imports.full(call.func) != "torch.load":
+        path = _SAVED_TO.get(functions.imports.full(call.func))
+        if path is not None:
+            words_of_path = _words(functions, call.args[path : path + 1])
+            saved[_before_training(functions, call, DEPTH)] |= words_of_path
+    for call in functions.calls:
+        if functions.imports.full(call.func) not in ("torch.load", "numpy.load", "numpy.loadtxt"):
             continue
-        if _before_training(functions, call, DEPTH) or not _words(functions, call.args[:1]) & saved:
+        early = _before_training(functions, call, DEPTH)
+        if not _words(functions, call.args[:1]) & (saved[True] if early else saved[True] | saved[False]):
             continue  # a file that existed before, or another one
         inside = any(
             isinstance(outer, cst.If | cst.While | cst.For | cst.Try | cst.FunctionDef)

@@ -275,11 +275,11 @@ def home(functions: Functions, name: str, scope: Scope) -> Home:
     if name.startswith("self."):
         return functions.owner(scope)
     first = name.partition(".")[0]
-    while scope is not None:
+    while isinstance(scope, cst.FunctionDef):
         if functions.assigned(name, scope) or functions.assigned(first, scope) or first in functions.parameters(scope):
             return scope
         scope = functions.scope(scope)
-    return None
+    return scope
 
 
 def _literal(value: cst.BaseExpression) -> bool:

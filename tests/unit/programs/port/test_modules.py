@@ -120,6 +120,13 @@ RIGHT = {
         + "    print('data on', DEVICE)\n    return DataLoader(data, batch_size=size, shuffle=True)\n",
         "settings.py": "DEVICE = 'cpu'\n",
     },
+    "a loader of a file that gets its data by a star": {
+        "train.py": HEAD + "from loading import loader\n" + NET + LOOP.replace(
+            "loader = DataLoader(data, batch_size=16, shuffle=True)\n", ""
+        ),
+        "loading.py": HEAD + "from sets import *\n\nloader = DataLoader(data, batch_size=16, shuffle=True)\n",
+        "sets.py": HEAD + DATA,
+    },
     "a file that is read again": {
         "train.py": HEAD + NET + DATA + LOOP
         + "with open('best.pt', 'wb') as stream:\n    torch.save(net.state_dict(), stream)\n"

@@ -139,6 +139,10 @@ ASKED = {
         "ask-reload", LOOP + "    torch.save(model.state_dict(), 'best.pt')\nif epoch:\n"
         "    model.load_state_dict(torch.load('best.pt'))\n",
     ),
+    "data that are prepared first": (
+        "ask-reload", "import numpy, os\nif not os.path.exists('table.npy'):\n    numpy.save('table.npy', [1.0])\n"
+        "def read():\n    return numpy.load('table.npy')\n\n\nread()\n" + LOOP,
+    ),
 }  # fmt: skip
 """Kind → question, program."""
 NOT_ASKED = {
@@ -172,6 +176,7 @@ NOT_ASKED = {
         "def paint(path):\n    model.load_state_dict(torch.load(path))\n\n\n" + LOOP
         + "torch.save(model.state_dict(), 'best.pt')\nif x is None:\n    paint('given.pt')\n"
     ),
+    "data that lie there": "import numpy\nnumpy.save('end.npy', [1.0])\nnumpy.load('table.npy')\n" + LOOP,
     "a method that makes a state": (
         NET + OWN.replace("        loss =", "        state = model.first_state(3)\n        loss =")
     ),
