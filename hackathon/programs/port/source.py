@@ -46,7 +46,7 @@ class SingleGpuProgram:
         self.module, self.tail = _parsed(raw, name)
         self.parents: dict[cst.CSTNode, cst.CSTNode] = {}
         self._children: dict[cst.CSTNode, tuple[cst.CSTNode, ...]] = {}
-        """libcst finds the children of a node anew each time, which takes long."""
+        """libcst finds the children of a node again each time, which takes long."""
         waiting: list[cst.CSTNode] = [self.module]
         while waiting:
             node = waiting.pop()

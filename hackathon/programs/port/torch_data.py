@@ -53,8 +53,8 @@ class TrainingData:
                 )
 
     def _question(self, loop: BatchLoop) -> str:
-        called = dotted(loop.loader.func) or "" if isinstance(loop.loader, cst.Call) else ""
-        if called.rpartition(".")[2] in ("range", "count", "trange"):
+        called = {(dotted(call.func) or "").rpartition(".")[2] for call in self.program.find(loop.loader, cst.Call)}
+        if called & {"range", "count", "trange", "arange"}:
             return Message(
                 "port.ask_steps",
                 "this loop counts, {data}, and reads no DataLoader: what does each process train on? With the same "
@@ -62,7 +62,7 @@ class TrainingData:
             )
         return Message(
             "port.ask_data",
-            "how does each process get its own share of {data}? It is no DataLoader that hackathon port knows.",
+            "how does each process get its own share of {data}? It is not a DataLoader that hackathon port knows.",
         )
 
     def _sometimes(self, loop: BatchLoop) -> bool:
@@ -350,6 +350,9 @@ class TrainingData:
         for call in self.functions.calls:
             if method(call) is None and dotted(call.func) in ("iter", "cycle") and call.args:
                 sources = self.functions.origins(call.args[0].value, self.functions.scope(call))
+                outer = self.program.parents.get(self.program.parents.get(call, call))
+                if isinstance(outer, cst.Call) and dotted(outer.func) == "next":
+                    continue  # a look at one batch
                 if any(value in self.sampled for value, _ in sources):
                     self.edits.ask(
                         call,

@@ -182,7 +182,7 @@ def _before_training(functions: Functions, call: cst.Call, depth: int) -> bool:
 
 
 def _logged(edits: Edits, functions: Functions, words: AddedNames) -> None:
-    """Let only rank 0 log what is no warning."""
+    """Let only rank 0 log below the level of a warning."""
     for call in functions.calls:
         level = argument(call, "level")
         if functions.imports.full(call.func) != "logging.basicConfig" or level is None:
@@ -190,7 +190,9 @@ def _logged(edits: Edits, functions: Functions, words: AddedNames) -> None:
         text, short = functions.program.text(level.value), (dotted(call.func) or "").rpartition(".")[0]
         if short:
             edits.swap(level.value, f"{text} if {words.rank} == 0 else {short}.WARNING")
-            edits.done(call, Message("port.do_logging", "only rank 0 logs what is no warning"), f"{short}.WARNING")
+            edits.done(
+                call, Message("port.do_logging", "only rank 0 logs below the level of a warning"), f"{short}.WARNING"
+            )
 
 
 def _shown(edits: Edits, functions: Functions, words: AddedNames, data: TrainingData) -> None:
