@@ -12,6 +12,7 @@ from hackathon.text.messages import N_, _, ngettext
 if TYPE_CHECKING:
     from hackathon.programs.port.libraries import Target
     from hackathon.programs.port.port import Ported
+    from hackathon.programs.port.source import SingleGpuProgram
 
 _TITLES = {
     "done": N_("Changes:"),
@@ -81,21 +82,35 @@ def command(file: Path | None, write_it: bool, output: Path | None, target: "Tar
         raise RequestError("port.write_needs_name", "the program came from standard input: name the new file with -o")
 
     from hackathon.programs.port.port import port, write
-    from hackathon.programs.port.source import read_program
 
-    ported = port(read_program(path), target or "horovod")
+    ported = port(_program(path), target or "horovod")
     if target is not None and ported.framework not in ("keras", "tensorflow", "horovod"):
         raise RequestError(
             "port.for_keras", "--to chooses what a Keras program becomes; this program does not use Keras"
         )
-    changed = ported.after != ported.before
-    written = write(ported, output) if write_it and changed else None
+    written = write(ported, output) if write_it and ported.changes else None
     if as_json:
-        value = {"schema_version": 1, "files": [ported.as_json()], "written": str(written) if written else None}
+        value = {"schema_version": 1, "files": ported.as_json(), "written": str(written) if written else None}
         echo_json(value)
     else:
         _show(ported, path, written, write_it)
     raise click.exceptions.Exit(0 if ported.sure else 1)
+
+
+def _program(path: Path) -> "SingleGpuProgram":
+    """Return a program with the modules that it imports from its folder or from that of the project around it."""
+    import os
+
+    from hackathon.config.load import find_project
+    from hackathon.programs.port.modules import read_project
+    from hackathon.programs.port.source import read_program
+
+    if str(path) == "-" or not path.is_file():
+        return read_program(path)
+    beside = path.resolve().parent
+    folder = find_project(beside) or beside
+    shown = path.parent if folder == beside else Path(os.path.relpath(folder))
+    return read_project(folder, str(path.resolve().relative_to(folder)), shown)
 
 
 def _only_program() -> Path:
@@ -141,9 +156,10 @@ def _show(ported: "Ported", path: Path, written: Path | None, write_it: bool) ->
             click.echo(_(title), err=True)
         for finding in rows:
             row = N_("  line {line}: {text}") if finding.line else N_("  {text}")
-            click.echo(_(row, line=finding.line, text=finding.message), err=True)
+            row = N_("  {file}, line {line}: {text}") if finding.line and finding.file else row
+            click.echo(_(row, file=finding.file, line=finding.line, text=finding.message), err=True)
     questions = sum(finding.kind == "question" for finding in ported.findings)
-    if ported.status == "ported" and ported.sure and ported.after == ported.before:
+    if ported.status == "ported" and ported.sure and not ported.changes:
         click.echo(_("{path}: nothing needs to be changed", path=ported.name), err=True)
     elif ported.status == "ported":
         click.echo(
@@ -169,7 +185,7 @@ def _show(ported: "Ported", path: Path, written: Path | None, write_it: bool) ->
         click.echo(text or _(_HOW_TO_RUN[ported.launcher], target=target), err=True)
     elif write_it:
         click.echo(_("no file was created: there is nothing to change"), err=True)
-    elif ported.after != ported.before and str(path) != "-":
+    elif ported.changes and str(path) != "-":
         click.echo(_("To create {target}: hackathon port {path!q} --write", target=target, path=ported.name), err=True)
 
 

@@ -6,7 +6,7 @@ from typing import Literal
 import libcst as cst
 
 from hackathon.programs.port.edits import Edits
-from hackathon.programs.port.functions import Functions
+from hackathon.programs.port.functions import Functions, Scope
 from hackathon.programs.port.loops import batch_loops, is_loader, iterated
 from hackathon.programs.port.names import calls, dotted, method
 from hackathon.programs.port.output import Output, lines_of_one
@@ -62,7 +62,7 @@ def port_accelerate(edits: Edits, functions: Functions) -> Literal["ported"]:
 def _accelerator(functions: Functions) -> str | None:
     """Return the name of the only accelerator."""
     names = set()
-    for assign in functions.program.find(functions.program.module, cst.Assign):
+    for assign in functions.program.everywhere(cst.Assign):
         makes = isinstance(assign.value, cst.Call) and functions.imports.full(assign.value.func).endswith("Accelerator")
         if makes:
             names.add(dotted(assign.targets[0].target) if len(assign.targets) == 1 else None)
@@ -123,7 +123,7 @@ def _prepared(edits: Edits, functions: Functions, name: str) -> set[str]:
     return names
 
 
-def _made_by_prepare(functions: Functions, loader: str, scope: cst.FunctionDef | None, name: str) -> bool:
+def _made_by_prepare(functions: Functions, loader: str, scope: Scope, name: str) -> bool:
     assigned = list(functions.assigned(loader, scope)) or list(functions.assigned(loader, None))
     return any(
         isinstance(assignment.value, cst.Call) and (dotted(assignment.value.func) or "").startswith(f"{name}.prepare")
@@ -183,7 +183,7 @@ def _extend(edits: Edits, call: cst.Call, name: str) -> None:
 def _loops(edits: Edits, functions: Functions, name: str, prepared: set[str]) -> None:
     """Ask about loops that see one process's share of prepared data without gathering results."""
     program = functions.program
-    for loop in program.find(program.module, cst.For):
+    for loop in program.everywhere(cst.For):
         value = iterated(loop)
         origins = [origin for origin, _ in functions.origins(value, functions.scope(loop))]
         shared = dotted(value) in prepared or any(

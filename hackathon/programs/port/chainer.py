@@ -6,7 +6,7 @@ import libcst as cst
 
 from hackathon.programs.port.chainer_device import Communicator
 from hackathon.programs.port.edits import Edits
-from hackathon.programs.port.functions import Functions
+from hackathon.programs.port.functions import Functions, Scope
 from hackathon.programs.port.head import Head
 from hackathon.programs.port.names import argument, dotted, method
 from hackathon.programs.port.output import Output, lines_of_one
@@ -175,7 +175,7 @@ class _Chainer:
     def _evaluates(self, call: cst.Call) -> bool:
         return self._last(call) == "Evaluator" or dotted(call.func) in self._evaluators
 
-    def _uses(self, name: str, scope: cst.FunctionDef | None) -> list[cst.BaseExpression]:
+    def _uses(self, name: str, scope: Scope) -> list[cst.BaseExpression]:
         """Return the uses of a name in a function."""
         kind: type[cst.Name | cst.Attribute] = cst.Attribute if "." in name else cst.Name
         around: cst.CSTNode = scope if scope is not None else self.program.module
@@ -267,9 +267,9 @@ class _Chainer:
         outer = self.program.parents.get(self.program.parents.get(node, node))
         return isinstance(outer, cst.Call) and self._last(outer) in _ITERATORS
 
-    def _lifted(self, node: cst.CSTNode, scope: cst.FunctionDef | None) -> cst.CSTNode | None:
+    def _lifted(self, node: cst.CSTNode, scope: Scope) -> cst.CSTNode | None:
         """Return the statement of a function's own block that contains a node, also below `if __name__ == …`."""
-        body: cst.CSTNode = scope.body if scope is not None else self.program.module
+        body: cst.CSTNode = scope.body if isinstance(scope, cst.FunctionDef) else scope or self.program.module
         statement = self.program.statement(node)
         while self.program.parents.get(statement) is not body:
             outer = self.program.parents.get(self.program.parents.get(statement, statement))

@@ -27,6 +27,8 @@ class PortFinding:
     kind: Literal["done", "note", "question"]
     message: str
     replacement: str | None = None
+    file: str = ""
+    """The program's own module; empty: the started file."""
 
     def as_json(self) -> dict[str, object]:
         """Return it in the common format of findings."""
@@ -50,6 +52,8 @@ class Edits:
     before: dict[cst.CSTNode, list[Statement]] = field(default_factory=dict)
     after: dict[cst.CSTNode, list[Statement]] = field(default_factory=dict)
     comments: dict[cst.CSTNode, list[str]] = field(default_factory=dict)
+    lifted: set[cst.CSTNode] = field(default_factory=set)
+    """Statements of which a part was inserted before them: their comments stand above that."""
     guarded: set[cst.CSTNode] = field(default_factory=set)
     """Complete statements that move below `if guard:`."""
     guard: str = ""
@@ -83,8 +87,9 @@ class Edits:
         fields = {name: printable(value)[:120] if isinstance(value, str) else value for name, value in values.items()}
         text = " ".join(_(identifier, **fields).split())
         line = self.program.line(node) if node is not None else 0
+        home = self.program.home(node)
         rule = identifier.partition(".")[2].replace("_", "-")
-        finding = PortFinding(line, rule, kind, text, replacement)
+        finding = PortFinding(line, rule, kind, text, replacement, home.name if home is not self.program else "")
         if finding in self.findings:
             return None
         self.findings.append(finding)
@@ -146,14 +151,25 @@ class Edits:
         """Insert statements after the one that contains the node."""
         self.after.setdefault(self.program.statement(node), []).extend(self.statements(text))
 
-    def made(self) -> bytes:
-        """Return the changed program."""
-        if not (self.replaced or self.before or self.after or self.comments or self.guarded or self.indented):
-            return self.program.raw
+    def files(self) -> set[SingleGpuProgram]:
+        """Return the files with changes or questions."""
+        parts = (self.replaced, self.before, self.after, self.comments, self.guarded, self.indented)
+        return {self.program.home(node) for part in parts for node in part}
+
+    def made(self, file: SingleGpuProgram | None = None) -> bytes:
+        """Return the changed program, or one file of it."""
+        home = file or self.program
+        if home not in self.files():
+            return home.raw
         with room():
-            changed = self.program.module.visit(_Pass(self))
-            assert isinstance(changed, cst.Module)
-            return changed.bytes + self.program.tail
+            return self.changed(home).bytes + home.tail
+
+    def changed(self, home: SingleGpuProgram) -> cst.Module:
+        """Return the changed tree of a file."""
+        with room():
+            changed = home.module.visit(_Pass(self))
+        assert isinstance(changed, cst.Module)
+        return changed
 
 
 class _Pass(cst.CSTTransformer):
@@ -189,7 +205,9 @@ class _Pass(cst.CSTTransformer):
             lines = [_comment(text) for text in comments]
             if first:
                 # the program's comments stay above inserted statements
-                into.append(first[0].with_changes(leading_lines=statement.leading_lines))
+                above = lines if original in edits.lifted else []
+                lines = [] if above else lines
+                into.append(first[0].with_changes(leading_lines=[*statement.leading_lines, *above]))
                 into.extend(first[1:])
                 statement = statement.with_changes(leading_lines=lines)
             elif lines:

@@ -1,4 +1,4 @@
-"""The functions of a program, their callers, and the values of names: by name, within one file."""
+"""The functions of a program, their callers, and the values of names, by name, also in its own other files."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,8 +10,8 @@ from hackathon.programs.port.source import SingleGpuProgram
 
 DEPTH = 5
 """Calls that are followed from a function to its callers."""
-Scope = cst.FunctionDef | None
-"""A function; None: the module itself."""
+Scope = cst.FunctionDef | cst.Module | None
+"""A function; None: the started file itself; a module: another file of the program."""
 
 
 @dataclass(frozen=True)
@@ -30,19 +30,34 @@ class Functions:
     def __init__(self, program: SingleGpuProgram, imports: Imports) -> None:
         self.program = program
         self.imports = imports
-        self.all = list(program.find(program.module, cst.FunctionDef))
-        self.classes = {owner.name.value: owner for owner in program.find(program.module, cst.ClassDef)}
+        self.all = list(program.everywhere(cst.FunctionDef))
+        self.classes = {owner.name.value: owner for owner in program.everywhere(cst.ClassDef)}
+        self._scopes: dict[cst.CSTNode, Scope] = {}
+        self._defined: dict[tuple[SingleGpuProgram, str], list[cst.FunctionDef | cst.ClassDef]] = {}
         self._owner = {function: self._class_around(function) for function in self.all}
-        self.calls = list(calls(program, program.module))
+        free = [function for function in self.all if self._owner[function] is None]
+        for function in free:
+            self._defined.setdefault((program.home(function), function.name.value), []).append(function)
+        for owner in program.everywhere(cst.ClassDef):
+            home = program.home(owner), owner.name.value
+            if not any(isinstance(other, cst.FunctionDef) for other in self._defined.get(home, ())):
+                self._defined.setdefault(home, []).append(owner)
+        self.calls = list(program.everywhere(cst.Call))
         self._assigned: dict[str, list[tuple[Assigned, Scope]]] = {}
-        for node in program.walk(program.module):
-            if isinstance(node, cst.Assign | cst.AnnAssign) and node.value is not None:
-                self._note(node, node.value)
+        for assign in program.nodes():
+            if isinstance(assign, cst.Assign | cst.AnnAssign) and assign.value is not None:
+                self._note(assign, assign.value)
         self._targets = {call: self._called(call) for call in self.calls}
         self.callers: dict[cst.FunctionDef, list[cst.Call]] = {}
         for call, target in self._targets.items():
             if target is not None:
                 self.callers.setdefault(target, []).append(call)
+        self.handed = {
+            call: functions
+            for call in self.calls
+            if (functions := {f for arg in call.args if isinstance(f := self._handed(arg.value), cst.FunctionDef)})
+        }
+        """Call → the functions of this program that it gets as arguments."""
         self.backwards = [call for call in self.calls if self._is_backward(call)]
         self.trains = self._training()
 
@@ -64,34 +79,80 @@ class Functions:
         return None
 
     def scope(self, node: cst.CSTNode) -> Scope:
-        """Return the function around a node."""
-        return next((node for node in self.program.above(node) if isinstance(node, cst.FunctionDef)), None)
+        """Return the function around a node, else its file."""
+        if node not in self._scopes:
+            self._scopes[node] = next(
+                (node for node in self.program.above(node) if isinstance(node, cst.FunctionDef)), self.file_scope(node)
+            )
+        return self._scopes[node]
+
+    def file_scope(self, node: cst.CSTNode | None) -> cst.Module | None:
+        """Return the file of a node as a scope."""
+        home = self.program.home(node)
+        return None if home is self.program else home.module
+
+    def home(self, scope: Scope) -> SingleGpuProgram:
+        """Return the file of a scope."""
+        return self.program.home(scope)
 
     def owner(self, scope: Scope) -> cst.ClassDef | None:
         """Return the class of a method."""
-        return self._owner.get(scope) if scope is not None else None
+        return self._owner.get(scope) if isinstance(scope, cst.FunctionDef) else None
 
     def target(self, call: cst.Call) -> cst.FunctionDef | None:
         """Return the function of this program that a call certainly runs, else None."""
         return self._targets.get(call)
 
+    def definition(self, node: cst.BaseExpression, home: SingleGpuProgram) -> cst.FunctionDef | cst.ClassDef | None:
+        """Return the only function or class of this program that a name means in a file."""
+        name = dotted(node)
+        if name is None:
+            return None
+        file, last = self.resolved(home, name)
+        functions = self._defined.get((file, last), [])
+        return functions[0] if len(functions) == 1 else None
+
+    def resolved(self, file: SingleGpuProgram, name: str) -> tuple[SingleGpuProgram, str]:
+        """Return the file that defines a dotted name, and its name there."""
+        for _ in range(DEPTH):
+            parts = name.split(".")
+            for count in range(len(parts), 0, -1):
+                binding = file.bindings.get(".".join(parts[:count]))
+                if binding is not None and (binding.name or count < len(parts)):
+                    file, name = binding.file, ".".join(filter(None, (binding.name, *parts[count:])))
+                    break
+            else:
+                star = next((other for other in file.stars if (other, name) in self._defined), None)
+                if (file, name) in self._defined or star is None:
+                    return file, name
+                return star, name
+        return file, name
+
     def _called(self, call: cst.Call) -> cst.FunctionDef | None:
-        if isinstance(call.func, cst.Name):
-            name = call.func.value
-            functions = [
-                function for function in self.all if function.name.value == name and self._owner[function] is None
-            ]
-            if not functions and name in self.classes:
-                functions = self._methods(self.classes[name], "__init__")
+        home = self.program.home(call)
+        defined = self.definition(call.func, home)
+        if isinstance(defined, cst.ClassDef):
+            functions = self._methods(defined, "__init__")
             return functions[0] if len(functions) == 1 else None
+        if defined is not None:
+            return defined
         if isinstance(call.func, cst.Attribute):
             owner = self._class_of(call.func.value)
             functions = self._methods(owner, call.func.attr.value) if owner is not None else []
             return functions[0] if len(functions) == 1 else None
         return None
 
-    def _methods(self, owner: cst.ClassDef, name: str) -> list[cst.FunctionDef]:
-        return [function for function in self.all if self._owner[function] is owner and function.name.value == name]
+    def _handed(self, value: cst.BaseExpression) -> cst.FunctionDef | cst.ClassDef | None:
+        return self.definition(value, self.program.home(value)) if isinstance(value, cst.Name) else None
+
+    def _methods(self, owner: cst.ClassDef, name: str, depth: int = DEPTH) -> list[cst.FunctionDef]:
+        """Return the methods of a name in a class, else in its base classes."""
+        own = [function for function in self.all if self._owner[function] is owner and function.name.value == name]
+        for base in owner.bases if not own and depth else ():
+            parent = self.definition(base.value, self.program.home(owner))
+            if isinstance(parent, cst.ClassDef) and parent is not owner:
+                own += self._methods(parent, name, depth - 1)
+        return own
 
     def _class_of(self, receiver: cst.BaseExpression) -> cst.ClassDef | None:
         """Return the class of an object in this program: `self`, `Trainer(…)`, or a name with such a value."""
@@ -108,17 +169,21 @@ class Functions:
         return self._made(receiver)
 
     def _made(self, value: cst.BaseExpression) -> cst.ClassDef | None:
-        if isinstance(value, cst.Call) and isinstance(value.func, cst.Name):
-            return self.classes.get(value.func.value)
-        return None
+        made = self.definition(value.func, self.program.home(value)) if isinstance(value, cst.Call) else None
+        return made if isinstance(made, cst.ClassDef) else None
 
     def _training(self) -> set[cst.FunctionDef]:
-        functions = {scope for call in self.backwards if (scope := self.scope(call)) is not None}
+        functions = {scope for call in self.backwards if isinstance(scope := self.scope(call), cst.FunctionDef)}
         while True:
             more = {
                 scope
                 for call, target in self._targets.items()
-                if target in functions and (scope := self.scope(call)) is not None
+                if target in functions and isinstance(scope := self.scope(call), cst.FunctionDef)
+            }
+            more |= {
+                scope
+                for call, handed in self.handed.items()
+                if handed & functions and isinstance(scope := self.scope(call), cst.FunctionDef)
             }
             if more <= functions:
                 return functions
@@ -127,16 +192,30 @@ class Functions:
     def reaches(self, node: cst.CSTNode) -> list[cst.Call]:
         """Return the calls below a node that are, or lead to, a backward pass."""
         below = calls(self.program, node)
-        return [call for call in below if call in self.backwards or self._targets.get(call) in self.trains]
+        return [call for call in below if self.trains_by(call)]
 
-    def parameters(self, function: cst.FunctionDef) -> list[str]:
-        """Return the names of a function's parameters in order, without `self`."""
+    def trains_by(self, call: cst.Call) -> bool:
+        """Return whether a call is, or leads to, a backward pass; also by a function that it gets: a closure."""
+        return (
+            call in self.backwards
+            or self._targets.get(call) in self.trains
+            or bool(self.handed.get(call, set()) & self.trains)
+        )
+
+    def parameters(self, function: cst.FunctionDef | cst.Module) -> list[str]:
+        """Return the names of a function's parameters in order, without `self`; a file has none."""
+        if isinstance(function, cst.Module):
+            return []
         names = [parameter.name.value for parameter in (*function.params.posonly_params, *function.params.params)]
         if self._owner.get(function) is not None:
             names = names[1:]
         return names + [parameter.name.value for parameter in function.params.kwonly_params]
 
-    def passed(self, call: cst.Call, function: cst.FunctionDef, name: str) -> cst.BaseExpression | None:
+    def calls_of(self, scope: Scope) -> list[cst.Call]:
+        """Return the calls of a function; none of a file."""
+        return self.callers.get(scope, []) if isinstance(scope, cst.FunctionDef) else []
+
+    def passed(self, call: cst.Call, function: cst.FunctionDef | cst.Module, name: str) -> cst.BaseExpression | None:
         """Return the argument of a call for a parameter."""
         names = self.parameters(function)
         passed = argument(call, name, names.index(name) if name in names else None)
@@ -218,13 +297,14 @@ class Functions:
             return
         assigned = self.assigned(source, scope)
         if not assigned and scope is not None and source in self.parameters(scope):
-            for call in self.callers.get(scope, []):
+            for call in self.calls_of(scope):
                 passed = self.passed(call, scope, source)
                 if passed is not None:
                     yield passed, self.scope(call), index
             return
-        if not assigned and scope is not None:
-            assigned = self.assigned(source, None)
+        if not assigned:
+            file, name = self.resolved(self.home(scope), source)
+            assigned = self.assigned(name, None if file is self.program else file.module)
         for assignment in assigned:
             if dotted(assignment.value) != source:
                 deeper = assignment.index if assignment.index is not None else index

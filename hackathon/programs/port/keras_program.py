@@ -44,9 +44,7 @@ class KerasProgram:
         compiled = {dotted(call.func.value) for call in self.compiles if isinstance(call.func, cst.Attribute)}
         self.fits = [call for call in functions.calls if self._fits(call, compiled)]
         self.tapes = [
-            block
-            for block in self.program.find(self.program.module, cst.With)
-            if any(self.is_tape(item.item) for item in block.items)
+            block for block in self.program.everywhere(cst.With) if any(self.is_tape(item.item) for item in block.items)
         ]
 
     def _compiles(self, call: cst.Call) -> bool:
@@ -116,7 +114,7 @@ class KerasProgram:
 
     def once(self, scope: Scope) -> bool:
         """Return whether a function is called from one place at most."""
-        return scope is None or len(self.functions.callers.get(scope, [])) <= 1
+        return scope is None or len(self.functions.calls_of(scope)) <= 1
 
     def arrays(self, call: cst.Call) -> list[cst.BaseExpression] | None:
         """Return the array arguments of `fit`, [] for a data set; None: not sure."""
@@ -236,7 +234,7 @@ class KerasProgram:
                     ),
                     data=program.text(call.func),
                 )
-        for literal in program.find(program.module, cst.SimpleString):
+        for literal in program.everywhere(cst.SimpleString):
             parent = program.parents.get(program.parents.get(program.parents.get(literal, literal), literal))
             if literal.value[1:-1] == "CUDA_VISIBLE_DEVICES" and isinstance(parent, cst.Subscript):
                 self.edits.ask(

@@ -44,7 +44,7 @@ def port_tapes(keras: KerasProgram, head: Head, hvd: str, share: Shares) -> dict
     edits.put_after(tape, text)
     edits.done(tape, Message("port.do_tape", "Horovod's tape averages gradients over the processes"), text)
     functions.train_by(gradients)
-    loops = [loop for loop in program.find(program.module, cst.For) if functions.reaches(loop.body)]
+    loops = [loop for loop in program.everywhere(cst.For) if functions.reaches(loop.body)]
     batches = [loop for loop in loops if not _counts(loop) and not _holds(keras, loop, loops)]
     shared = {loop: share.dataset(iterated(loop), functions.scope(loop)) for loop in batches}
     if not batches:

@@ -125,7 +125,7 @@ def _scope(keras: KerasProgram, call: cst.Call, strategy: str) -> None:
             return
     returned = _returned(keras, name, scope)
     if returned:  # the whole function creates the model, so call it below the scope
-        for site in functions.callers.get(scope, []) if scope is not None else ():
+        for site in functions.calls_of(scope):
             line = program.statement(site)
             edits.indented[line] = (line, f"with {strategy}.scope()")
             edits.done(
@@ -145,7 +145,7 @@ def _scope(keras: KerasProgram, call: cst.Call, strategy: str) -> None:
 
 
 def _returned(keras: KerasProgram, name: str, scope: Scope) -> bool:
-    if scope is None or not keras.functions.callers.get(scope):
+    if scope is None or not keras.functions.calls_of(scope):
         return False
     return any(
         leaving.value is not None and dotted(leaving.value) == name for leaving in keras.program.find(scope, cst.Return)

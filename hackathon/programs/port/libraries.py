@@ -41,23 +41,39 @@ class Library:
             return False
         return not self.calls or any(True for _ in self.uses(program, imports))
 
+    def trains(self, program: SingleGpuProgram, imports: Imports) -> bool:
+        """Return whether the loop of the library is used in a file."""
+        if self.name == "keras":
+            return self.used(program, imports) and any(
+                method(call) in ("fit", "train_on_batch", "fit_generator")
+                or imports.full(call.func).endswith("GradientTape")
+                for call in program.everywhere(cst.Call)
+            )
+        if self.name == "chainer":
+            return self.used(program, imports) and any(
+                imports.full(call.func).startswith("chainer.optimizers.") for call in program.everywhere(cst.Call)
+            )
+        return self.used(program, imports)
+
     def uses(self, program: SingleGpuProgram, imports: Imports) -> list[cst.Call]:
         """Return the calls of its loop, also by this program's subclasses of the library's classes."""
         derived = {
             owner.name.value
-            for owner in program.find(program.module, cst.ClassDef)
+            for owner in program.everywhere(cst.ClassDef)
             if any(imports.full(base.value).rpartition(".")[2] in self.calls for base in owner.bases)
         }
         return [
             call
-            for call in program.find(program.module, cst.Call)
+            for call in program.everywhere(cst.Call)
             if imports.full(call.func).rpartition(".")[2] in self.calls or dotted(call.func) in derived
         ]
 
 
 LIBRARIES = (
     Library("accelerate", ("accelerate",), ("Accelerator",), True),
-    Library("lightning", ("lightning", "pytorch_lightning"), ("Trainer", "LightningCLI"), True),
+    Library(
+        "lightning", ("lightning", "pytorch_lightning", "lightning_fabric"), ("Trainer", "LightningCLI", "Fabric"), True
+    ),
     Library("trainer", ("transformers", "trl"), ("Trainer", "Seq2SeqTrainer", "SFTTrainer"), True),
     Library("keras", ("keras", "tensorflow"), (), False),
     Library("chainer", ("chainer",), (), False),
@@ -87,15 +103,16 @@ _NOTES = {
 def port_library(library: Library, edits: Edits, imports: Imports, target: Target) -> Status:
     """Make the changes for a library's programs and ask where unsure."""
     functions = Functions(edits.program, imports)
-    if library.name == "keras":
-        return _keras(edits, functions, target)
-    if library.name == "chainer":
-        return port_chainer(edits, functions)
+    if library.name in ("keras", "chainer"):
+        status = _keras(edits, functions, target) if library.name == "keras" else port_chainer(edits, functions)
+        if status == "ported":
+            _downloads(edits, functions)
+        return status
     status = _PORTS[library.name](edits, functions)
     if status == "distributed":
         return status
     used = library.uses(edits.program, imports)
-    edits.note(used[0], _NOTES[library.name])
+    edits.note(used[0] if used else None, _NOTES[library.name])
     for call in functions.calls:
         if _moves(call) or (imports.full(call.func) == "torch.device" and "cuda" in edits.program.text(call)):
             edits.ask(
@@ -107,6 +124,24 @@ def port_library(library: Library, edits: Edits, imports: Imports, target: Targe
                 call=edits.program.text(call),
             )
     return status
+
+
+def _downloads(edits: Edits, functions: Functions) -> None:
+    """Remark that data sets are downloaded by every process."""
+    for call in functions.calls:
+        full = functions.imports.full(call.func)
+        of_keras = full.endswith(".load_data") and ".datasets." in full
+        if of_keras or full.startswith("chainer.datasets.get_") or full == "tensorflow_datasets.load":
+            edits.note(
+                call,
+                Message(
+                    "port.note_download",
+                    "`{call}` downloads data that are missing, in every process: run it once before the job, where "
+                    "there is an internet connection.",
+                ),
+                call=full,
+            )
+            return
 
 
 def _keras(edits: Edits, functions: Functions, target: Target) -> Status:

@@ -12,7 +12,7 @@ from hackathon.programs.port.output import Output
 from hackathon.programs.port.torch_steps import seeded
 from hackathon.text.messages import Message
 
-TRAINERS = ("lightning.Trainer", "lightning.pytorch.Trainer", "pytorch_lightning.Trainer")
+_PACKAGES = ("lightning", "pytorch_lightning", "lightning_fabric")
 _CHECKS = (
     "validation_step", "test_step", "on_validation_epoch_end", "on_test_epoch_end", "on_validation_batch_end",
     "on_test_batch_end", "on_validation_end", "on_test_end",
@@ -22,7 +22,7 @@ _OUTPUT = Output()
 
 def port_lightning(edits: Edits, functions: Functions) -> Literal["ported", "distributed"]:
     """Give each Trainer the processes of the job, and average each logged validation value."""
-    trainers = [call for call in functions.calls if functions.imports.full(call.func) in TRAINERS]
+    trainers = [call for call in functions.calls if makes_trainer(functions, call)]
     for trainer in trainers:
         if _distributed(edits, trainer):
             edits.note(
@@ -33,6 +33,14 @@ def port_lightning(edits: Edits, functions: Functions) -> Literal["ported", "dis
             return "distributed"
     head = Head(edits, functions)
     for trainer in functions.calls:
+        if functions.imports.full(trainer.func).endswith("Trainer.from_argparse_args"):
+            edits.ask(
+                trainer,
+                Message(
+                    "port.ask_library_options",
+                    "are devices, num_nodes and strategy among these options? They should be what the job has.",
+                ),
+            )
         if functions.imports.full(trainer.func).endswith(".LightningCLI"):
             edits.ask(
                 trainer,
@@ -57,6 +65,19 @@ def port_lightning(edits: Edits, functions: Functions) -> Literal["ported", "dis
             ),
         )
     return "ported"
+
+
+def makes_trainer(functions: Functions, call: cst.Call) -> bool:
+    """Return whether a call makes a Trainer or a Fabric, however it is imported; also a subclass of this file."""
+    full = functions.imports.full(call.func)
+    owner = functions.classes.get(full)
+    if owner is not None:
+        return any(_is_trainer(functions.imports.full(base.value)) for base in owner.bases)
+    return _is_trainer(full)
+
+
+def _is_trainer(full: str) -> bool:
+    return full.partition(".")[0] in _PACKAGES and full.rpartition(".")[2] in ("Trainer", "Fabric")
 
 
 def _distributed(edits: Edits, call: cst.Call) -> bool:
@@ -218,7 +239,7 @@ def _data(edits: Edits, functions: Functions) -> None:
                     "this DataLoader has a sampler of its own: how does it divide the data among the processes?",
                 ),
             )
-        elif scope is None or scope.name.value != "prepare_data":
+        elif not isinstance(scope, cst.FunctionDef) or scope.name.value != "prepare_data":
             download = argument(call, "download")
             if download is not None and functions.program.text(download.value) == "True":
                 edits.ask(

@@ -37,7 +37,9 @@ class EpochPlace:
 def is_loader(functions: Functions, node: cst.BaseExpression) -> bool:
     """Return whether an expression creates a DataLoader of torch."""
     return isinstance(node, cst.Call) and functions.imports.full(node.func) in (
-        "torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader",
+        "torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader", "torch_geometric.loader.DataLoader",
+        "torch_geometric.data.DataLoader", "torch_geometric.loader.dataloader.DataLoader", "monai.data.DataLoader",
+        "dgl.dataloading.GraphDataLoader",
     )  # fmt: skip
 
 
@@ -55,7 +57,7 @@ def iterated(loop: cst.For) -> cst.BaseExpression:
 def batch_loops(program: SingleGpuProgram, functions: Functions) -> list[BatchLoop]:
     """Return the training loops over batches, in the order of the text."""
     loops = []
-    for loop in program.find(program.module, cst.For):
+    for loop in program.everywhere(cst.For):
         if not functions.reaches(loop.body):
             continue
         value, scope = iterated(loop), functions.scope(loop)
@@ -106,8 +108,8 @@ def _climb(functions: Functions, node: cst.CSTNode, scope: Scope, loader: str, d
             return [EpochPlace("while", outer)]
         child = outer
     epochs: list[EpochPlace] = []
-    if scope is not None and depth > 0:
-        for call in functions.callers.get(scope, []):
+    if isinstance(scope, cst.FunctionDef) and depth > 0:
+        for call in functions.calls_of(scope):
             caller = functions.scope(call)
             epochs += _climb(functions, call, caller, _outside(functions, call, scope, loader), depth - 1)
     return epochs or [EpochPlace("once")]

@@ -22,19 +22,25 @@ def dotted(node: cst.BaseExpression | cst.BaseAssignTargetExpression) -> str | N
 
 
 class Imports:
-    """The imports of a program."""
+    """The imports of a program, file by file."""
 
     def __init__(self, program: SingleGpuProgram) -> None:
-        self.names: dict[str, str] = {}
+        self.program = program
         self.modules: set[str] = set()
         """All imported modules, as written."""
-        for node in program.find(program.module, cst.Import):
+        self._names = {file: self._of(file) for file in program.files}
+        self.names = self._names[program]
+        """Name in the started file → its full name."""
+
+    def _of(self, file: SingleGpuProgram) -> dict[str, str]:
+        names: dict[str, str] = {}
+        for node in file.find(file.module, cst.Import):
             for alias in node.names:
                 full = dotted(alias.name) or ""
                 self.modules.add(full)
                 short = dotted(alias.asname.name) if alias.asname else None
-                self.names[short or full.split(".")[0]] = full if short else full.split(".")[0]
-        for statement in program.find(program.module, cst.ImportFrom):
+                names[short or full.split(".")[0]] = full if short else full.split(".")[0]
+        for statement in file.find(file.module, cst.ImportFrom):
             origin = dotted(statement.module) if statement.module is not None and not statement.relative else None
             if origin is None:
                 continue
@@ -42,7 +48,12 @@ class Imports:
             for alias in () if isinstance(statement.names, cst.ImportStar) else statement.names:
                 name = dotted(alias.name) or ""
                 short = dotted(alias.asname.name) if alias.asname else None
-                self.names[short or name] = f"{origin}.{name}"
+                names[short or name] = f"{origin}.{name}"
+        return names
+
+    def of(self, file: SingleGpuProgram) -> dict[str, str]:
+        """Return name → full name in a file."""
+        return self._names[file]
 
     def uses(self, *packages: str) -> bool:
         """Return whether a package or one of its submodules is imported."""
@@ -54,7 +65,8 @@ class Imports:
         if name is None:
             return ""
         first, dot, attribute = name.partition(".")
-        return f"{self.names.get(first, first)}{dot}{attribute}"
+        names = self.names if len(self._names) == 1 else self._names[self.program.home(node)]
+        return f"{names.get(first, first)}{dot}{attribute}"
 
 
 def argument(call: cst.Call, name: str, position: int | None = None) -> cst.Arg | None:

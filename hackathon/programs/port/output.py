@@ -1,5 +1,6 @@
 """Lines that only one process may run: printing and saving."""
 
+import builtins
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -7,7 +8,7 @@ from dataclasses import dataclass
 import libcst as cst
 
 from hackathon.programs.port.edits import Edits
-from hackathon.programs.port.functions import Functions
+from hackathon.programs.port.functions import DEPTH, Functions
 from hackathon.programs.port.names import argument, calls, method
 from hackathon.text.messages import Message
 
@@ -26,8 +27,15 @@ _HARMLESS = {
     "eq", "ne", "norm", "count_nonzero", "squeeze", "view", "any", "all", "print", "tuple", "set", "dumps", "median",
 }  # fmt: skip
 """Calls that no other process waits for, so that only one process may make them."""
+_PRINTS = {"print", "sys.stdout.write", "sys.stdout.flush", "sys.stderr.write", "sys.stderr.flush", "tqdm.tqdm.write"}
+_TOGETHER = re.compile(
+    r"(?:^|[._])(?:all_?gather|all_?reduce|gather|reduce|broadcast|scatter|barrier|dist|distributed|comm|hvd|horovod"
+    r"|chainermn|mpi|accelerator|accelerate|fabric|torchmetrics|deepspeed|ray)(?:[._]|$)",
+    re.I,
+)
+"""Parts of names of functions in which processes may wait for each other."""
 _OF_FILES = {"write", "writelines", "writer", "writerow", "writerows", "DictWriter", "writeheader", "flush"}
-_ONE = ("main_process", "process_zero", "global_zero", "is_master", "is_main")
+_ONE = ("main_process", "process_zero", "global_zero", "is_master", "is_main", "rank_zero")
 """Parts of names in conditions that hold for one process only."""
 _RANK = re.compile(
     r"_*(?:(?:is|get|my|this|local|global|world|node|proc|process|worker|device|gpu|intra|inter|comm|dist|dp|ddp|hvd"
@@ -50,6 +58,8 @@ class Output:
     """Other calls that only one process makes, with all their content."""
     files: bool = True
     """Whether a complete `with open(…, "w")` may be one process's; else its lines are checked one by one."""
+    waits: Callable[[cst.Call], bool] | None = None
+    """Calls for which other processes wait, such as those of the wrapped model."""
     sees: Callable[[cst.CSTNode], bool] | None = None
     """Whether the guard's names are visible at a line; None: everywhere."""
 
@@ -63,13 +73,13 @@ def lines_of_one(edits: Edits, functions: Functions, guard: str, output: Output)
     reported: cst.CSTNode | None = None
     inside: set[cst.CSTNode] = set()
     if output.files:
-        for block in program.find(program.module, cst.With):
+        for block in program.everywhere(cst.With):
             if _writes_file(functions, block, output) and not _guarded(functions, block) and block not in inside:
                 edits.guarded.add(block)
                 inside |= set(program.walk(block))
                 saved = saved or block
         _ask_files(edits, functions, inside, output)
-    for node in program.walk(program.module):
+    for node in program.nodes():
         if not isinstance(node, cst.SimpleStatementLine | cst.SimpleStatementSuite) or node in inside:
             continue
         kinds = [kind_of_output(functions, part, output) for part in node.body]
@@ -85,7 +95,7 @@ def lines_of_one(edits: Edits, functions: Functions, guard: str, output: Output)
             continue
         unsafe = None
         if set(kinds) != {"one"}:
-            unsafe = next((call for call in calls(program, node) if not _harmless(functions, call, output)), None)
+            unsafe = next((call for call in calls(program, node) if not harmless(functions, call, output)), None)
         if unsafe is not None or not all(kinds):
             edits.ask(
                 node,
@@ -126,7 +136,7 @@ def _writes_file(functions: Functions, block: cst.With, output: Output) -> bool:
         return False
     assigns = any(True for _ in program.find(block.body, cst.AssignTarget))
     leaves = any(isinstance(node, cst.Return | cst.Yield | cst.Break) for node in program.walk(block.body))
-    allowed = (_harmless(functions, call, output) or method(call) in _OF_FILES for call in calls(program, block))
+    allowed = (harmless(functions, call, output) or method(call) in _OF_FILES for call in calls(program, block))
     return not assigns and not leaves and all(allowed)
 
 
@@ -152,7 +162,9 @@ def _ask_files(edits: Edits, functions: Functions, inside: set[cst.CSTNode], out
 
 def _guarded(functions: Functions, node: cst.CSTNode) -> bool:
     """Return whether a line already runs in one process only."""
-    tests = (outer.test for outer in functions.program.above(node) if isinstance(outer, cst.If))
+    around = list(functions.program.above(node))
+    tests = [outer.test for outer in around if isinstance(outer, cst.If)]
+    tests += [mark.decorator for outer in around if isinstance(outer, cst.FunctionDef) for mark in outer.decorators]
     names = [name.lower() for test in tests for name in _names(functions, test)]
     return any(_RANK.fullmatch(name) or any(part in name for part in _ONE) for name in names)
 
@@ -174,17 +186,48 @@ def kind_of_output(functions: Functions, node: cst.BaseSmallStatement, output: O
     full = functions.imports.full(node.value.func)
     if output.also is not None and output.also(node.value):
         return "one"
-    if full == "print" and functions.target(node.value) is None:
+    if full in _PRINTS and functions.target(node.value) is None:
         return "prints"
     return "saves" if full in SAVES | output.saves or method(node.value) in output.methods else None
 
 
-def _harmless(functions: Functions, call: cst.Call, output: Output) -> bool:
-    if functions.target(call) is not None:
+def harmless(functions: Functions, call: cst.Call, output: Output, depth: int = DEPTH) -> bool:
+    """Return whether no other process waits for what a call does, so that one process may make it alone."""
+    if output.waits is not None and output.waits(call):
         return False
+    own = functions.target(call)
+    if own is not None:
+        return (
+            depth > 0
+            and own not in functions.trains
+            and all(harmless(functions, inner, output, depth - 1) for inner in calls(functions.program, own.body))
+        )
     full = functions.imports.full(call.func)
     last = (method(call) or full).rpartition(".")[2]
-    return full in SAVES | output.saves or full == "print" or last in _HARMLESS | output.harmless | output.methods
+    if full in SAVES | output.saves | _PRINTS or last in _HARMLESS | output.harmless | output.methods:
+        return True
+    return _of_others(functions, call.func, depth)
+
+
+def _of_others(functions: Functions, node: cst.BaseExpression, depth: int) -> bool:
+    """Return whether a function certainly comes from a package in which no process waits for another."""
+    while isinstance(node, cst.Attribute | cst.Subscript):
+        if isinstance(node, cst.Attribute) and _TOGETHER.search(node.attr.value):
+            return False
+        node = node.value
+    if isinstance(node, cst.Call):
+        full = functions.imports.full(node.func)
+        last = (method(node) or full).rpartition(".")[2]
+        return functions.target(node) is None and (last in _HARMLESS or _of_others(functions, node.func, depth))
+    if isinstance(node, cst.SimpleString | cst.FormattedString | cst.List | cst.Dict):
+        return True
+    if not isinstance(node, cst.Name):
+        return False
+    home = functions.program.home(node)
+    origin = functions.imports.of(home).get(node.value)
+    if origin is None:
+        return hasattr(builtins, node.value) and node.value not in ("exec", "eval", "input")
+    return node.value not in home.bindings and not _TOGETHER.search(origin)
 
 
 def _suite(edits: Edits, node: cst.SimpleStatementSuite) -> None:

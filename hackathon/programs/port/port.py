@@ -1,30 +1,39 @@
 """Implement `hackathon port`: detect the framework, whether the program is distributed already, the changes."""
 
 import difflib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
 import libcst as cst
 
 from hackathon.programs.port.edits import Edits, PortFinding
-from hackathon.programs.port.libraries import LIBRARIES, Target, port_library
+from hackathon.programs.port.joined import joined_by, other_library
+from hackathon.programs.port.libraries import LIBRARIES, Library, Target, port_library
 from hackathon.programs.port.names import Imports, method
 from hackathon.programs.port.pytorch import port_pytorch
+from hackathon.programs.port.renamed import importers, module_name, rename_imports
 from hackathon.programs.port.source import SingleGpuProgram
-from hackathon.programs.scripts.fixes import put
+from hackathon.programs.scripts.fixes import exists, put
 from hackathon.text.messages import Message
 
-_DISTRIBUTED = {
-    "torch.distributed.init_process_group": "PyTorch", "torch.nn.parallel.DistributedDataParallel": "PyTorch",
-    "torch.distributed.fsdp.FullyShardedDataParallel": "PyTorch", "torch.distributed.fsdp.fully_shard": "PyTorch",
-    "torch.distributed.device_mesh.init_device_mesh": "PyTorch", "torch.distributed.init_device_mesh": "PyTorch",
-    "horovod.torch.init": "Horovod", "horovod.tensorflow.init": "Horovod", "horovod.tensorflow.keras.init": "Horovod",
-    "horovod.keras.init": "Horovod", "chainermn.create_communicator": "ChainerMN",
-    "tensorflow.distribute.MultiWorkerMirroredStrategy": "TensorFlow", "deepspeed.initialize": "DeepSpeed",
-    "tensorflow.distribute.experimental.MultiWorkerMirroredStrategy": "TensorFlow",
-}  # fmt: skip
-"""Calls that show that the program handles several processes."""
+
+@dataclass(frozen=True)
+class PortedFile:
+    """A file of a program before and after."""
+
+    name: str
+    target: str
+    """The new file."""
+    before: bytes
+    after: bytes
+    encoding: str
+
+    def diff(self) -> str:
+        """Return the changes as a unified diff."""
+        old, new = (source.decode(self.encoding, "surrogateescape") for source in (self.before, self.after))
+        lines = difflib.unified_diff(_lines(old), _lines(new), self.name, self.target)
+        return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
 
 
 @dataclass(frozen=True)
@@ -35,10 +44,24 @@ class Ported:
     framework: str
     """`pytorch`, `lightning`, …; "" when unknown."""
     status: Literal["ported", "distributed", "unknown"]
-    before: bytes
-    after: bytes
+    files: tuple[PortedFile, ...]
+    """The started file, then its changed modules."""
     findings: tuple[PortFinding, ...]
-    encoding: str
+
+    @property
+    def before(self) -> bytes:
+        """The started file as it is."""
+        return self.files[0].before
+
+    @property
+    def after(self) -> bytes:
+        """The started file with its changes."""
+        return self.files[0].after
+
+    @property
+    def changes(self) -> bool:
+        """Whether there is anything to write."""
+        return len(self.files) > 1 or self.after != self.before
 
     @property
     def sure(self) -> bool:
@@ -52,18 +75,24 @@ class Ported:
         return "mpirun" if asks_mpi else "horovodrun" if self.framework == "keras" else "torchrun"
 
     def diff(self) -> str:
-        """Return the changes as a unified diff."""
-        old, new = (source.decode(self.encoding, "surrogateescape") for source in (self.before, self.after))
-        lines = difflib.unified_diff(_lines(old), _lines(new), self.name, ported_name(self.name))
-        return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
+        """Return the changes of all files as one unified diff."""
+        return "".join(file.diff() for file in self.files)
 
-    def as_json(self) -> dict[str, object]:
-        """Return it in the common format of findings, with the diff."""
-        findings = [finding.as_json() for finding in self.findings]
-        return {
-            "path": self.name, "dialect": self.framework or None, "findings": findings, "status": self.status,
-            "sure": self.sure, "diff": self.diff().encode("utf-8", "replace").decode("utf-8"),
-        }  # fmt: skip
+    def as_json(self) -> list[dict[str, object]]:
+        """Return the files in the common format of findings, each with its diff."""
+        return [
+            {
+                "path": file.name, "dialect": self.framework or None,
+                "findings": [
+                    finding.as_json()
+                    for finding in self.findings
+                    if finding.file == (file.name if file is not self.files[0] else "")
+                ],
+                "status": self.status, "sure": self.sure,
+                "diff": file.diff().encode("utf-8", "replace").decode("utf-8"),
+            }
+            for file in self.files
+        ]  # fmt: skip
 
 
 def _lines(text: str) -> list[str]:
@@ -83,44 +112,93 @@ def port(program: SingleGpuProgram, target: Target = "horovod") -> Ported:
     `target`: the result for a Keras program; other frameworks have only one.
     """
     imports, edits = Imports(program), Edits(program)
-    framework, status = _port(program, imports, edits, target)
-    after = edits.made()
-    findings = tuple(sorted(edits.findings, key=lambda finding: (finding.line, finding.rule)))
-    return Ported(program.name, framework, status, program.raw, after, findings, program.module.encoding)
+    parts: dict[SingleGpuProgram, Edits] = {}
+    framework, status = _port(program, imports, edits, parts, target)
+    touched = edits.files() | {file for file, part in parts.items() if part.files()}
+    changed = importers(program, touched) if status == "ported" else set()
+    for file in program.files if changed - {program} else ():
+        if file in changed:
+            rename_imports(parts.get(file, edits), file, changed - {program})
+    files = [
+        PortedFile(
+            file.name, ported_name(file.name) if file is program else module_name(file.name), file.raw,
+            file.raw if status != "ported" else parts[file].made() if file in parts else edits.made(file),
+            file.module.encoding,
+        )
+        for file in program.files if file is program or file in changed
+    ]  # fmt: skip
+    findings = dict.fromkeys(edits.findings)
+    for file, part in parts.items():
+        name = file.name if file is not program else ""
+        findings |= {replace(finding, file=name): None for finding in part.findings}
+    order = {file.name: number for number, file in enumerate(program.files)} | {"": -1}
+    ordered = sorted(findings, key=lambda finding: (order[finding.file], finding.line, finding.rule))
+    return Ported(program.name, framework, status, tuple(files), tuple(ordered))
 
 
 def _port(
-    program: SingleGpuProgram, imports: Imports, edits: Edits, target: Target
+    program: SingleGpuProgram, imports: Imports, edits: Edits, parts: dict[SingleGpuProgram, Edits], target: Target
 ) -> tuple[str, Literal["ported", "distributed", "unknown"]]:
-    for call in program.find(program.module, cst.Call):
-        framework = _DISTRIBUTED.get(imports.full(call.func).replace("tf.", "tensorflow.", 1))
-        if framework is not None:
-            edits.note(
-                call,
-                Message("port.distributed", "this program is distributed already ({framework})"),
-                framework=framework,
-            )
-            return framework.lower(), "distributed"
-    for package, name in (("chainermn", "ChainerMN"), ("horovod", "Horovod")):
-        if imports.uses(package):  # the group is joined in another file
-            edits.note(
-                None, Message("port.distributed", "this program is distributed already ({framework})"), framework=name
-            )
-            return name.lower(), "distributed"
-    own = any(method(call) == "backward" for call in program.find(program.module, cst.Call))
+    joined = joined_by(program, imports)
+    if joined is not None:
+        framework = joined[1]
+        edits.note(
+            joined[0],
+            Message("port.distributed", "this program is distributed already ({framework})"),
+            framework=framework,
+        )
+        return framework.lower(), "distributed"
+    other = other_library(program, imports)
+    if other is not None:
+        node, package = other
+        edits.ask(
+            node,
+            Message(
+                "port.ask_other_library",
+                "not known: {package} can distribute a program itself, and hackathon port does not know how. See the "
+                "documentation of {package}.",
+            ),
+            package=package,
+        )
+        return "", "unknown"
+    own = any(method(call) == "backward" for call in program.everywhere(cst.Call))
     for library in LIBRARIES:
         if library.name == "keras" and own and imports.uses("torch"):
             continue  # TensorFlow for TensorBoard or data, beside a PyTorch loop
         if library.used(program, imports):
-            return library.name, port_library(library, edits, imports, target)
+            return library.name, _by_file(library, program, parts, target)
     if imports.uses("torch"):
         return "pytorch", "ported" if port_pytorch(edits, imports) else "unknown"
     edits.ask(None, Message("port.no_framework", "not known: no framework that hackathon port knows is imported"))
     return "", "unknown"
 
 
+def _by_file(
+    library: Library, program: SingleGpuProgram, parts: dict[SingleGpuProgram, Edits], target: Target
+) -> Literal["ported", "distributed", "unknown"]:
+    """Port the files that use a library's loop, each for itself; the started file if none does."""
+    loops = [file for file in program.files if library.trains(file.alone, Imports(file.alone))]
+    if library.name == "lightning":  # a module that only logs has changes, too
+        loops += [file for file in program.files if file not in loops and Imports(file.alone).uses(*library.packages)]
+    statuses = []
+    for file in loops or [program]:
+        parts[file] = Edits(file.alone)
+        statuses.append(port_library(library, parts[file], Imports(file.alone), target))
+        if statuses[-1] == "distributed":
+            for other in [other for other in parts if other is not file]:
+                del parts[other]
+            return "distributed"
+    return "ported" if "ported" in statuses else "unknown"
+
+
 def write(ported: Ported, output: Path | None) -> Path:
-    """Write the ported program to a new file and return it; raise RequestError when the file exists."""
-    target = output if output is not None else Path(ported_name(ported.name))
-    put(target, ported.after.decode("utf-8", "surrogateescape"))
+    """Write the ported program to new files and return the started one; raise RequestError when one exists."""
+    first, *others = ported.files
+    target = output if output is not None else Path(first.target)
+    for path in (target, *(Path(file.target) for file in others)):
+        if path.exists():
+            raise exists(path)
+    for file in others:
+        put(Path(file.target), file.after.decode("utf-8", "surrogateescape"))
+    put(target, first.after.decode("utf-8", "surrogateescape"))
     return target

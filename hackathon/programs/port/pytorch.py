@@ -1,11 +1,14 @@
 """PyTorch: one GPU → DistributedDataParallel."""
 
+import libcst as cst
+
 from hackathon.programs.port.edits import Edits
 from hackathon.programs.port.functions import Functions
 from hackathon.programs.port.names import Imports
 from hackathon.programs.port.rates.rates import PortedProcesses, whole_rates
 from hackathon.programs.port.rates.torch_counts import torch_counts
 from hackathon.programs.port.torch_data import TrainingData
+from hackathon.programs.port.torch_gradients import gradients
 from hackathon.programs.port.torch_model import TrainedModel
 from hackathon.programs.port.torch_output import notebook, only_first
 from hackathon.programs.port.torch_setup import AddedNames, devices, set_up
@@ -21,7 +24,7 @@ def port_pytorch(edits: Edits, imports: Imports) -> bool:
             None,
             Message(
                 "port.no_loop",
-                "not known: there is no `.backward()` in this file. Is the loop in another file or in a library?",
+                "not known: there is no `.backward()` in this program and its own modules. Is the loop in a library?",
             ),
         )
         return False
@@ -30,8 +33,7 @@ def port_pytorch(edits: Edits, imports: Imports) -> bool:
             None,
             Message(
                 "port.not_started",
-                "not known: nothing in this file starts the training. Give the program that is started, with the "
-                "training in it.",
+                "not known: what starts the training was not found. If another program starts it, give that one.",
             ),
         )
         return False
@@ -40,12 +42,14 @@ def port_pytorch(edits: Edits, imports: Imports) -> bool:
     model = TrainedModel(edits, functions)
     model.wrap(words)
     model.unwrap(words)
+    model.handed()
     data = TrainingData(edits, functions, words)
     data.share()
     data.lengths(whole_rates(edits, functions, torch_counts(functions, data.loops), PortedProcesses(words.world)))
     data.others()
     steps(edits, functions, words, model, data.loops)
-    only_first(edits, functions, words)
+    only_first(edits, functions, words, model, data)
+    gradients(edits, functions, data)
     notebook(edits, functions)
     set_up(edits, functions, words)
     edits.note(
@@ -63,13 +67,11 @@ def port_pytorch(edits: Edits, imports: Imports) -> bool:
 def _started(functions: Functions) -> bool:
     """Return whether the module itself leads to a backward pass."""
     return any(
-        functions.scope(call) is None and not _in_class(functions, call)
+        not isinstance(functions.scope(call), cst.FunctionDef) and not _in_class(functions, call)
         for call in functions.calls
-        if call in functions.backwards or functions.target(call) in functions.trains
+        if functions.trains_by(call)
     )
 
 
-def _in_class(functions: Functions, node: object) -> bool:
-    import libcst as cst
-
-    return any(isinstance(outer, cst.ClassDef) for outer in functions.program.above(node))  # type: ignore[arg-type]
+def _in_class(functions: Functions, node: cst.CSTNode) -> bool:
+    return any(isinstance(outer, cst.ClassDef) for outer in functions.program.above(node))

@@ -3,13 +3,16 @@
 import ast
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from copy import copy
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
 
 import libcst as cst
-from libcst.metadata import MetadataWrapper, PositionProvider
+from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider
 
 from hackathon.text.errors import RequestError
 from hackathon.text.files import open_regular
@@ -25,6 +28,15 @@ _FRAMES = 12_000
 Node = TypeVar("Node", bound=cst.CSTNode)
 
 
+@dataclass(frozen=True)
+class Binding:
+    """What an imported name is: another file of the program, or something in it."""
+
+    file: "SingleGpuProgram"
+    name: str = ""
+    """The name in that file; empty: the module itself."""
+
+
 class SingleGpuProgram:
     """A parsed program: nodes, their parents, their lines."""
 
@@ -32,14 +44,73 @@ class SingleGpuProgram:
         self.raw = raw
         self.name = name
         self.module, self.tail = _parsed(raw, name)
-        with room():
-            wrapper = MetadataWrapper(self.module, unsafe_skip_copy=True)
-            self._positions = wrapper.resolve(PositionProvider)
         self.parents: dict[cst.CSTNode, cst.CSTNode] = {}
-        for node in self.walk(self.module):
-            for child in node.children:
-                self.parents[child] = node
+        self._children: dict[cst.CSTNode, tuple[cst.CSTNode, ...]] = {}
+        """libcst finds the children of a node again each time, which takes long."""
+        waiting: list[cst.CSTNode] = [self.module]
+        while waiting:
+            node = waiting.pop()
+            self._children[node] = tuple(reversed(node.children))
+            waiting.extend(self._children[node])
+            self.parents.update(dict.fromkeys(self._children[node], node))
         self.identifiers = {name.value for name in self.find(self.module, cst.Name)}
+        self.alone = self
+        """The same file without the others."""
+        self.joined_in = ""
+        """A module of the program that was not parsed, but joins processes."""
+        self.files: tuple[SingleGpuProgram, ...] = (self,)
+        """This file, and the program's own modules beside it."""
+        self.bindings: dict[str, Binding] = {}
+        """Name in this file → what it is in another file of the program."""
+        self.stars: tuple[SingleGpuProgram, ...] = ()
+        """The files of which it imports all names."""
+        self._homes: dict[cst.CSTNode, SingleGpuProgram] = {self.module: self}
+        self._unused: set[cst.CSTNode] = set()
+        self._nodes: list[cst.CSTNode] = []
+        self._kinds: dict[type[cst.CSTNode], list[cst.CSTNode]] = {}
+
+    def with_modules(self, others: "tuple[SingleGpuProgram, ...]") -> "SingleGpuProgram":
+        """Return the same program with its own modules: parents, lines and names are those of all files then."""
+        if not others:
+            return self
+        program = copy(self)
+        program.files = (program, *others)
+        program.identifiers = set().union(*(file.identifiers for file in program.files))
+        program._children = {node: below for file in program.files for node, below in file._children.items()}
+        program.parents = {child: up for file in program.files for child, up in file.parents.items()}
+        program._homes = {file.module: file for file in program.files}
+        program._nodes, program._kinds = [], {}
+        program._unused = {
+            node
+            for other in others
+            for node in other.module.body
+            if started_only(other, node)
+            or (isinstance(node, cst.FunctionDef) and not _named(node, other, program.files))
+        }
+        return program
+
+    def nodes(self) -> Iterator[cst.CSTNode]:
+        """Yield the nodes of all files, without those that run only if another file is started."""
+        if not self._nodes:
+            for file in self.files:
+                waiting: list[cst.CSTNode] = [file.module]
+                while waiting:
+                    node = waiting.pop()
+                    self._nodes.append(node)
+                    waiting.extend(child for child in self._below(node) if child not in self._unused)
+        return iter(self._nodes)
+
+    def everywhere(self, kind: type[Node]) -> Iterator[Node]:
+        """Yield the nodes of a kind in all files."""
+        if kind not in self._kinds:
+            self._kinds[kind] = [node for node in self.nodes() if isinstance(node, kind)]
+        return iter(self._kinds[kind])  # type: ignore[arg-type]
+
+    def home(self, node: cst.CSTNode | None) -> "SingleGpuProgram":
+        """Return the file of a node; the started one for a new node."""
+        while node is not None and not isinstance(node, cst.Module):
+            node = self.parents.get(node)
+        return self._homes.get(node, self) if node is not None else self
 
     def walk(self, top: cst.CSTNode) -> Iterator[cst.CSTNode]:
         """Yield a node and all nodes below it, in the order of the text."""
@@ -47,7 +118,12 @@ class SingleGpuProgram:
         while waiting:
             node = waiting.pop()
             yield node
-            waiting.extend(reversed(node.children))
+            waiting.extend(self._below(node))
+
+    def _below(self, node: cst.CSTNode) -> Sequence[cst.CSTNode]:
+        """Return the children of a node, the last one first; also of a new node."""
+        children = self._children.get(node)
+        return children if children is not None else tuple(reversed(node.children))
 
     def find(self, top: cst.CSTNode, kind: type[Node]) -> Iterator[Node]:
         """Yield the nodes of a kind at and below a node."""
@@ -61,7 +137,13 @@ class SingleGpuProgram:
 
     def line(self, node: cst.CSTNode) -> int:
         """Return the line on which a node begins, counted from 1."""
-        return self._positions[node].start.line if node in self._positions else 1
+        alone = self.home(node).alone
+        return alone._positions[node].start.line if node in alone._positions else 1
+
+    @cached_property
+    def _positions(self) -> Mapping[cst.CSTNode, CodeRange]:
+        with room():
+            return MetadataWrapper(self.module, unsafe_skip_copy=True).resolve(PositionProvider)
 
     def text(self, node: cst.CSTNode) -> str:
         """Return the text of a node."""
@@ -76,6 +158,29 @@ class SingleGpuProgram:
             if is_statement and isinstance(self.parents.get(candidate), cst.Module | cst.IndentedBlock):
                 return candidate  # type: ignore[return-value]
         raise ValueError("a node outside of statements")
+
+
+def _named(function: cst.FunctionDef, home: SingleGpuProgram, files: tuple[SingleGpuProgram, ...]) -> bool:
+    """Return whether a function of a module is used anywhere: there, or in a file that imports it."""
+    name = function.name.value
+    started = [node for node in home.module.body if started_only(home, node)]
+    inside = {inner for node in (function, *started) for inner in home.walk(node)}
+    if any(node.value == name and node not in inside for node in home.find(home.module, cst.Name)):
+        return True
+    for file in files:
+        if any(binding.file is home and binding.name in ("", name) for binding in file.bindings.values()) and (
+            any(binding.name == name for binding in file.bindings.values()) or name in file.alone.identifiers
+        ):
+            return True
+        own = any(isinstance(node, cst.FunctionDef) and node.name.value == name for node in file.module.body)
+        if home in file.stars and name in file.alone.identifiers and not own:
+            return True
+    return False
+
+
+def started_only(program: SingleGpuProgram, node: cst.CSTNode) -> bool:
+    """Return whether a statement is `if __name__ == "__main__":`, which an import does not run."""
+    return isinstance(node, cst.If) and node.orelse is None and "__name__" in program.text(node.test)
 
 
 def read_program(path: Path) -> SingleGpuProgram:

@@ -3,7 +3,7 @@
 import libcst as cst
 
 from hackathon.programs.port.edits import Edits
-from hackathon.programs.port.functions import Functions
+from hackathon.programs.port.functions import Functions, Scope
 from hackathon.programs.port.loops import BatchLoop, batch_loops, epoch_place, is_loader, iterated
 from hackathon.programs.port.names import argument, dotted, method, pure, with_argument
 from hackathon.programs.port.torch_setup import AddedNames
@@ -19,7 +19,8 @@ class TrainingData:
         self.program = functions.program
         self.words = words
         self.loops = batch_loops(self.program, functions)
-        self._sampled: set[cst.Call] = set()
+        self.sampled: set[cst.Call] = set()
+        """The DataLoaders that got a sampler."""
 
     def share(self) -> None:
         """Give each DataLoader of a training a sampler, and set the sampler's epoch."""
@@ -37,14 +38,10 @@ class TrainingData:
             if not loop.sources:
                 self.edits.ask(
                     loop.loop,
-                    Message(
-                        "port.ask_data",
-                        "{data} is not a DataLoader made in this file: how does each process get its own share of "
-                        "the data?",
-                    ),
+                    self._question(loop),
                     data=self.program.text(loop.loader),
                 )
-            elif set(loop.sources) <= self._sampled:
+            elif set(loop.sources) <= self.sampled:
                 self._epochs(loop)
             if len(loop.sources) > 1 and self._sometimes(loop):
                 self.edits.ask(
@@ -54,6 +51,19 @@ class TrainingData:
                         "this loop now sees the share of one process: should its result be reduced over the processes?",
                     ),
                 )
+
+    def _question(self, loop: BatchLoop) -> str:
+        called = {(dotted(call.func) or "").rpartition(".")[2] for call in self.program.find(loop.loader, cst.Call)}
+        if called & {"range", "count", "trange", "arange"}:
+            return Message(
+                "port.ask_steps",
+                "this loop counts, {data}, and reads no DataLoader: what does each process train on? With the same "
+                "data and the same seed, all processes do the same work.",
+            )
+        return Message(
+            "port.ask_data",
+            "how does each process get its own share of {data}? It is not a DataLoader that hackathon port knows.",
+        )
 
     def _sometimes(self, loop: BatchLoop) -> bool:
         """Return whether a loop may run without a training step, because the same lines train and evaluate."""
@@ -143,7 +153,7 @@ class TrainingData:
         edits.done(
             call, Message("port.do_sampler", "each process gets its share of {data}"), f"sampler={sampler}", data=name
         )
-        self._sampled.add(call)
+        self.sampled.add(call)
 
     def _mixed_by(self, call: cst.Call, data: str) -> None:
         """Put the sampler into the options of `**options`, which contain whether to shuffle the data."""
@@ -153,7 +163,7 @@ class TrainingData:
         more = f'{{**{options}, "shuffle": False, "sampler": {sampler}}}'
         self.edits.swap(starred.value, f"({options} if {words.world} == 1 else {more})")
         self.edits.done(call, Message("port.do_sampler", "each process gets its share of {data}"), more, data=data)
-        self._sampled.add(call)
+        self.sampled.add(call)
 
     def _starred(self, call: cst.Call) -> set[str] | None:
         """Return the keys of `**options`, None unless all are known."""
@@ -189,7 +199,7 @@ class TrainingData:
                 if not isinstance(key, cst.SimpleString):
                     return None
                 keys.add(key.value.strip("'\""))
-        for item in self.program.find(self.program.module, cst.Subscript):
+        for item in self.program.everywhere(cst.Subscript):
             if dotted(item.value) == name and isinstance(self.program.parents.get(item), cst.AssignTarget):
                 keys.add(self.program.text(item.slice[0]).strip("'\""))
         return keys if values else None
@@ -198,6 +208,8 @@ class TrainingData:
         """Return whether a data set is or may be iterable only: by its class, or without a length."""
         for value, _ in self.functions.origins(data, self.functions.scope(call)):
             if isinstance(value, cst.Call):
+                if self.functions.imports.full(value.func).startswith("torchtext.datasets."):
+                    return True
                 short = (dotted(value.func) or "").rpartition(".")[2]
                 owner = self.functions.classes.get(short)
                 bases = [dotted(base.value) or "" for base in owner.bases] if owner is not None else [short]
@@ -218,6 +230,7 @@ class TrainingData:
             name += "_"
         self.program.identifiers.add(name)
         self.edits.put_before(call, f"{name} = {self.program.text(data.value)}\n")
+        self.edits.lifted.add(self.program.statement(call))
         self.edits.swap(data.value, name)
         return name
 
@@ -262,7 +275,7 @@ class TrainingData:
             self._lengths(loop, unchanged)
 
     def _lengths(self, loop: BatchLoop, unchanged: set[cst.Call]) -> None:
-        if not loop.sources or not set(loop.sources) <= self._sampled:
+        if not loop.sources or not set(loop.sources) <= self.sampled:
             return
         name = dotted(loop.loader)
         datasets = {
@@ -292,6 +305,17 @@ class TrainingData:
                     loader=name or "?",
                 )
 
+    def counts_all(self, value: cst.BaseExpression, scope: Scope) -> bool:
+        """Return whether a value is the number of all samples of divided data: `len` of the data set."""
+        datasets = {dotted(data.value) for call in self.sampled if (data := argument(call, "dataset", 0)) is not None}
+        return any(
+            isinstance(origin, cst.Call)
+            and dotted(origin.func) == "len"
+            and len(origin.args) == 1
+            and (dotted(origin.args[0].value) in datasets or (dotted(origin.args[0].value) or "").endswith(".dataset"))
+            for origin, _ in self.functions.origins(value, scope)
+        )
+
     def _divides(self, call: cst.Call) -> bool:
         parent = self.program.parents.get(call)
         return isinstance(parent, cst.BinaryOperation) and isinstance(parent.operator, cst.Divide | cst.FloorDivide)
@@ -301,11 +325,11 @@ class TrainingData:
         mine = {source for loop in self.loops for source in loop.sources}
         remaining = [call for call in self.functions.calls if is_loader(self.functions, call) and call not in mine]
         runs = None
-        for loop in self.program.find(self.program.module, cst.For):
+        for loop in self.program.everywhere(cst.For):
             if self.functions.reaches(loop.body):
                 continue
             origins = {value for value, _ in self.functions.origins(iterated(loop), self.functions.scope(loop))}
-            if origins & self._sampled:
+            if origins & self.sampled:
                 self.edits.ask(
                     loop,
                     Message(
@@ -326,7 +350,10 @@ class TrainingData:
         for call in self.functions.calls:
             if method(call) is None and dotted(call.func) in ("iter", "cycle") and call.args:
                 sources = self.functions.origins(call.args[0].value, self.functions.scope(call))
-                if any(is_loader(self.functions, value) for value, _ in sources):
+                outer = self.program.parents.get(self.program.parents.get(call, call))
+                if isinstance(outer, cst.Call) and dotted(outer.func) == "next":
+                    continue  # a look at one batch
+                if any(value in self.sampled for value, _ in sources):
                     self.edits.ask(
                         call,
                         Message(

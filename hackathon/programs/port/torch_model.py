@@ -22,6 +22,22 @@ _UNWRAPPED_CALLS = {
 """Calls that are never part of a training step."""
 
 
+_WHOLE = ("torch.save", "torch.jit.script", "torch.onnx.export", "len", "isinstance", "type", "copy.deepcopy")
+"""Functions that need the model itself as their first argument."""
+_TAKE_BARE = frozenset({
+    "add_graph", "summary", "profile", "trace", "get_model_complexity_info", "FlopCountAnalysis", "AveragedModel",
+    "parameter_count", "make_dot", "script",
+})  # fmt: skip
+"""Functions of others that look into a model, or run it once."""
+_TAKE_EITHER = frozenset({
+    "print", "str", "repr", "id", "compile", "DistributedDataParallel", "DataParallel", "update_bn", "watch", "hasattr",
+    "getattr", "setattr", "append", "info", "debug", "format", "next", "iter", "bool", "DDP",
+})  # fmt: skip
+"""Functions for which the wrapped model is as good, or that are handled elsewhere."""
+_PLAIN = ("init_", "reset", "zero_state", "get_", "set_", "count_", "clear", "num_", "is_")
+"""Beginnings of names of methods that change or return something, but do not compute the loss."""
+
+
 class TrainedModel:
     """The only model of a program, and its optimizers."""
 
@@ -99,6 +115,8 @@ class TrainedModel:
             )
             return
         origin = self._caller(name, scope, call)
+        if origin is None and self._wrap_argument(words, name, scope):
+            return
         if origin is None:
             edits.ask(
                 call,
@@ -154,6 +172,34 @@ class TrainedModel:
         )
         self.name, self.scope, self.sure = name, scope, True
 
+    def _wrap_argument(self, words: AddedNames, name: str, scope: Scope) -> bool:
+        """Wrap a model at the beginning of the only function that gets it, if it does not move later."""
+        if not isinstance(scope, cst.FunctionDef) or not isinstance(scope.body, cst.IndentedBlock):
+            return False
+        if name not in self.functions.parameters(scope) or self.functions.assigned(name, scope):
+            return False
+        moved = any(method(call) in ("to", "cuda", "half") and self._named(call, name) for call in self.functions.calls)
+        if moved or len(self.functions.calls_of(scope)) != 1:
+            return False
+        first = scope.body.body[0]
+        text = f"if {words.world} > 1:\n    {name} = {words.ddp}({name})\n"
+        self.edits.put_before(first, text)
+        self.edits.done(
+            first,
+            Message(
+                "port.do_wrap", "DistributedDataParallel around {model}: gradients are averaged over the processes"
+            ),
+            text,
+            model=name,
+        )
+        self.name, self.scope, self.sure = name, scope, True
+        return True
+
+    def _named(self, call: cst.Call, name: str) -> bool:
+        """Return whether a call moves an object with this name, also as an attribute."""
+        receiver = dotted(call.func.value) if isinstance(call.func, cst.Attribute) else None
+        return (receiver or "").rpartition(".")[2] == name
+
     def _gives(self, value: cst.BaseExpression, name: str) -> bool:
         """Return whether a returned value is or contains the model itself."""
         parts = [element.value for element in value.elements] if isinstance(value, cst.Tuple | cst.List) else [value]
@@ -170,7 +216,7 @@ class TrainedModel:
         for _ in range(DEPTH):
             if scope is None or name not in self.functions.parameters(scope) or scope in self.functions.trains:
                 return name, scope, call
-            sites = self.functions.callers.get(scope, [])
+            sites = self.functions.calls_of(scope)
             passed = self.functions.passed(sites[0], scope, name) if len(sites) == 1 else None
             outer = dotted(passed) if passed is not None else None
             if outer is None:
@@ -256,7 +302,7 @@ class TrainedModel:
                     dotted(assignment.value.func) for assignment in assigned if isinstance(assignment.value, cst.Call)
                 }
                 return last == self.name[5:] and owner is not None and owner.name.value in classes
-        elif name == self.name and (scope is self.scope or (self.scope is None and not self._local(name, scope))):
+        elif name == self.name and (scope is self.scope or self._shared(name, scope)):
             return True
         for assignment in self.functions.assigned(name, scope):
             moved = isinstance(assignment.value, cst.Call) and method(assignment.value) in ("to", "cuda")
@@ -268,9 +314,14 @@ class TrainedModel:
             return any(
                 (passed := self.functions.passed(call, scope, name)) is not None
                 and self._is_model(passed, self.functions.scope(call), depth - 1, followed)
-                for call in self.functions.callers.get(scope, [])
+                for call in self.functions.calls_of(scope)
             )
         return False
+
+    def _shared(self, name: str, scope: Scope) -> bool:
+        """Return whether a name in a function is that of the model's own file."""
+        own = not isinstance(self.scope, cst.FunctionDef)
+        return own and self.functions.home(scope) is self.functions.home(self.scope) and not self._local(name, scope)
 
     def _local(self, name: str, scope: Scope) -> bool:
         return scope is not None and (
@@ -281,13 +332,13 @@ class TrainedModel:
         """Unwrap the model where an attribute of the model itself is meant."""
         if not self.sure:
             return
-        for node in self.program.find(self.program.module, cst.Attribute):
+        for node in self.program.everywhere(cst.Attribute):
             name, scope = node.attr.value, self.functions.scope(node)
             if name in _KEPT or not self.is_model(node.value, scope):
                 continue
             parent = self.program.parents.get(node)
             called = isinstance(parent, cst.Call) and parent.func is node
-            if called and name not in _UNWRAPPED_CALLS and self._in_step(node):
+            if called and name not in _UNWRAPPED_CALLS and self._in_step(node) and not self._plain(name):
                 self.edits.ask(
                     node,
                     Message(
@@ -326,6 +377,61 @@ class TrainedModel:
                 what=self.program.text(inside),
             )
 
+    def _plain(self, name: str) -> bool:
+        """Return whether a method of the model certainly needs no gradients: it calls none of the model's layers."""
+        methods = [
+            function
+            for function in self.functions.all
+            if function.name.value == name and self.functions.owner(function) is not None
+        ]
+        if not methods:
+            return name.startswith(_PLAIN)
+        return not any(
+            (
+                (dotted(call.func) or "").startswith("self.")
+                and (dotted(call.func) or "").count(".") == 1
+                and method(call) not in ("parameters", "buffers", "modules", "children", "train", "eval", "state_dict")
+            )
+            or dotted(call.func) == "self"
+            for function in methods
+            for call in calls(self.program, function.body)
+        )
+
+    def handed(self) -> None:
+        """Ask where code outside of the program gets the wrapped model."""
+        if not self.sure:
+            return
+        for call in self.functions.calls:
+            scope = self.functions.scope(call)
+            full = self.functions.imports.full(call.func)
+            last = (method(call) or full).rpartition(".")[2]
+            owner = self.functions.definition(call.func, self.program.home(call))
+            if (
+                owner is not None
+                or self.functions.target(call) is not None
+                or last in _TAKE_EITHER
+                or last in _TAKE_BARE
+            ):
+                continue
+            passed = next((arg for arg in call.args if self.is_model(arg.value, scope)), None)
+            if passed is None or passed.value in self.edits.replaced or self._before(call):
+                continue
+            self.edits.ask(
+                call,
+                Message(
+                    "port.ask_handed",
+                    "`{call}` gets {model} wrapped: does it use attributes of the model itself? They are in "
+                    "`{model}.module` then.",
+                ),
+                call=self.program.text(call.func),
+                model=self.program.text(passed.value),
+            )
+
+    def _before(self, node: cst.CSTNode) -> bool:
+        """Return whether a line stands before the one that wraps the model, in the same function."""
+        wraps = next((finding.line for finding in self.edits.findings if finding.rule == "do-wrap"), 0)
+        return self.functions.scope(node) is self.scope and self.program.line(node) <= wraps
+
     def _named_alike(self, node: cst.BaseExpression, use: cst.CSTNode) -> bool:
         """Return whether an object with a state may be the model under another name; other objects stay unchanged."""
         last = (dotted(node) or "").rpartition(".")[2].lower()
@@ -360,7 +466,7 @@ class TrainedModel:
 
     def _whole(self) -> Iterator[tuple[cst.BaseExpression, cst.CSTNode]]:
         """Yield each expression that is used in a way that only the model itself supports, and its use."""
-        for node in self.program.walk(self.program.module):
+        for node in self.program.nodes():
             if isinstance(node, cst.Subscript):
                 yield node.value, node
             elif isinstance(node, cst.Attribute) and node.attr.value in ("state_dict", "load_state_dict"):
@@ -370,5 +476,5 @@ class TrainedModel:
                 yield node.iter, node.iter
             elif isinstance(node, cst.Call) and node.args:
                 full = self.functions.imports.full(node.func)
-                if full in ("torch.save", "torch.jit.script", "torch.onnx.export", "len", "isinstance", "type"):
+                if full in _WHOLE or full.rpartition(".")[2] in _TAKE_BARE or method(node) in _TAKE_BARE:
                     yield node.args[0].value, node.args[0].value

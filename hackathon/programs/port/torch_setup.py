@@ -2,47 +2,61 @@
 
 import libcst as cst
 
-from hackathon.programs.port.edits import Edits
+from hackathon.programs.port.edits import Edits, Statement
 from hackathon.programs.port.functions import Functions
 from hackathon.programs.port.names import argument, calls, dotted, method
+from hackathon.programs.port.source import SingleGpuProgram
 from hackathon.text.messages import Message
+
+_BINDERS = (
+    cst.AssignTarget, cst.AnnAssign, cst.Param, cst.FunctionDef, cst.ClassDef, cst.For, cst.Element, cst.NamedExpr,
+)  # fmt: skip
+"""Nodes that give a name another meaning."""
 
 
 class AddedNames:
     """The names added to a ported program, which does not use them otherwise."""
 
     def __init__(self, functions: Functions) -> None:
+        self.functions = functions
         taken = functions.program.identifiers
-        names = functions.imports.names
-        self.added: list[str] = []
+        self._added: list[tuple[str, str, str]] = []
 
         def fresh(name: str) -> str:
             while name in taken:
                 name += "_"
             return name
 
+        def usable(short: str, full: str, file: SingleGpuProgram) -> bool:
+            meant = functions.imports.of(file).get(short, full)
+            return meant == full and not any(
+                name.value == short and isinstance(file.parents.get(name), _BINDERS)
+                for name in file.find(file.module, cst.Name)
+            )
+
         def imported(full: str, line: str) -> str:
+            names = [short for short, full_name in functions.imports.names.items() if full_name == full]
             present = next(
-                (short for short, full_name in names.items() if full_name == full and imported_first(functions, short)),
+                (
+                    short
+                    for short in dict.fromkeys((*names, full.rpartition(".")[2]))
+                    if all(usable(short, full, file) for file in functions.program.files)
+                ),
                 None,
             )
-            if present is not None:
-                return present
-            short = fresh(full.split(".")[-1])
-            changed = "" if short == full.split(".")[-1] else f" as {short}"
-            self.added.append(f"{line}{changed}")
+            short = present if present is not None else fresh(full.split(".")[-1])
+            changed = "" if short == line.split()[-1] else f" as {short}"
+            self._added.append((short, full, f"{line}{changed}"))
             return short
 
         self.os = imported("os", "import os")
         self.torch = imported("torch", "import torch")
         self.dist = fresh("dist")
-        self.added.append(f"import torch.distributed as {self.dist}")
+        self._added.append((self.dist, "", f"import torch.distributed as {self.dist}"))
         self.ddp = imported(
             "torch.nn.parallel.DistributedDataParallel", "from torch.nn.parallel import DistributedDataParallel"
         )
-        self._sampler = (
-            fresh("DistributedSampler"), "from torch.utils.data.distributed import DistributedSampler",
-        )  # fmt: skip
+        self._sampler = fresh("DistributedSampler")
         self._unwrapped = fresh("unwrapped")
         self.world, self.rank = fresh("WORLD_SIZE"), fresh("RANK")
         self.uses_unwrapped = self.uses_sampler = self.uses_contextlib = False
@@ -52,7 +66,7 @@ class AddedNames:
     def sampler(self) -> str:
         """The class DistributedSampler, imported on use."""
         self.uses_sampler = True
-        return self._sampler[0]
+        return self._sampler
 
     @property
     def unwrapped(self) -> str:
@@ -66,27 +80,44 @@ class AddedNames:
         self.uses_contextlib = True
         return self._contextlib
 
-    def head(self) -> str:
-        """Return the text after the program's own imports."""
-        lines = list(self.added)
-        if self.uses_contextlib:
+    def head(self, file: SingleGpuProgram, names: set[str] | None = None) -> str:
+        """Return the text after a file's own imports; `names`: those that it needs, None: all that were used."""
+        unwraps = self.uses_unwrapped if names is None else self._unwrapped in names
+        values = {
+            self.world: f'{self.world} = int({self.os}.environ.get("WORLD_SIZE", "1"))',
+            self.rank: f'{self.rank} = int({self.os}.environ.get("RANK", "0"))',
+        }
+        numbers = [text for name, text in values.items() if names is None or name in names]
+        needed = (
+            None if names is None else {*names, *((self.ddp,) if unwraps else ()), *((self.os,) if numbers else ())}
+        )
+        lines = [
+            line
+            for short, full, line in self._added
+            if (needed is None or short in needed)
+            and not (
+                full
+                and self.functions.imports.of(file).get(short) == full
+                and imported_first(self.functions, short, file)
+            )
+        ]
+        if self.uses_contextlib if needed is None else self._contextlib in needed:
             changed = "" if self._contextlib == "nullcontext" else f" as {self._contextlib}"
             lines.insert(0, f"from contextlib import nullcontext{changed}")
-        if self.uses_sampler:
-            changed = "" if self._sampler[0] == "DistributedSampler" else f" as {self._sampler[0]}"
-            lines.append(f"{self._sampler[1]}{changed}")
-        lines += [
-            "",
-            f'{self.world} = int({self.os}.environ.get("WORLD_SIZE", "1"))',
-            f'{self.rank} = int({self.os}.environ.get("RANK", "0"))',
-        ]
-        if self.uses_unwrapped:
+        if self.uses_sampler if needed is None else self._sampler in needed:
+            changed = "" if self._sampler == "DistributedSampler" else f" as {self._sampler}"
+            lines.append(f"from torch.utils.data.distributed import DistributedSampler{changed}")
+        lines += ["", *numbers] if numbers else []
+        if unwraps:
             lines += [
                 "", "",
                 f"def {self._unwrapped}(model):",
                 f"    return model.module if isinstance(model, {self.ddp}) else model",
             ]  # fmt: skip
-        return "\n".join(lines) + "\n"
+        return "\n".join(lines) + "\n" if lines else ""
+
+    def _imports(self, file: SingleGpuProgram, short: str, full: str) -> bool:
+        return self.functions.imports.of(file).get(short) == full and imported_first(self.functions, short, file)
 
     def start(self) -> str:
         """Return the code that joins the processes."""
@@ -103,9 +134,10 @@ class AddedNames:
         return f"if {self.world} > 1:\n    {self.dist}.destroy_process_group()\n"
 
 
-def imported_first(functions: Functions, name: str) -> bool:
-    """Return whether the module itself imports a name before its first other statement."""
-    for statement in functions.program.module.body[: imports_end(functions.program.module)]:
+def imported_first(functions: Functions, name: str, file: SingleGpuProgram | None = None) -> bool:
+    """Return whether a file imports a name before its first other statement."""
+    module = (file or functions.program).module
+    for statement in module.body[: imports_end(module)]:
         for node in functions.program.find(statement, cst.ImportAlias):
             alias = dotted(node.asname.name) if node.asname else (dotted(node.name) or "").split(".")[0]
             if alias == name or (node.asname is None and dotted(node.name) == name):
@@ -164,16 +196,17 @@ def set_up(edits: Edits, functions: Functions, words: AddedNames) -> None:
     block = main_block(functions)
     early = [call for call in calls(functions.program, module) if _moves(functions, call, block)]
     body = module.body if block is None or early else block.body.body
-    number = imports_end(module)
-    anchor = module.body[max(number - 1, 0)]
-    head, start = edits.statements(words.head()), edits.statements(words.start())
+    start = edits.statements(words.start())
     # two blank lines after a function, one after anything else
     gap = [cst.EmptyLine(indent=False)] * (2 if words.uses_unwrapped else 1)
     apart = [start[0].with_changes(leading_lines=gap), *start[1:]]
-    around = edits.after if number else edits.before
-    around.setdefault(anchor, [])[:0] = [*head, *(apart if body is module.body else ())]
+    anchor = _insert(edits, functions.program, words.head(functions.program), apart if body is module.body else [])
     if body is not module.body:
         edits.before.setdefault(body[0], [])[:0] = start
+    for file in functions.program.files[1:]:
+        if file in edits.files():
+            new = {name.value for name in file.find(edits.changed(file), cst.Name)}
+            _insert(edits, file, words.head(file, new - {name.value for name in file.find(file.module, cst.Name)}), [])
     edits.done(
         anchor if body is module.body else body[0],
         Message(
@@ -195,6 +228,17 @@ def set_up(edits: Edits, functions: Functions, words: AddedNames) -> None:
         edits.done(end, Message("port.do_end", "the group ends with the program"), words.end())
 
 
+def _insert(edits: Edits, file: SingleGpuProgram, head: str, more: list[Statement]) -> cst.CSTNode:
+    """Insert statements after the imports of a file; return the statement next to them."""
+    number = imports_end(file.module)
+    anchor = file.module.body[max(number - 1, 0)]
+    around = edits.after if number else edits.before
+    statements = [*edits.statements(head), *more]
+    if statements:
+        around.setdefault(anchor, [])[:0] = statements
+    return anchor
+
+
 def _moves(functions: Functions, call: cst.Call, block: cst.If | None) -> bool:
     """Return whether the module itself, outside `__main__`, moves an object to a device."""
     if functions.scope(call) is not None or method(call) not in ("to", "cuda"):
@@ -211,7 +255,7 @@ def _number(functions: Functions, call: cst.Call) -> bool:
 def devices(edits: Edits, functions: Functions, words: AddedNames) -> None:
     """Replace GPU 0 with the process's own: the current device, which `set_device` chose."""
     program = functions.program
-    for node in program.find(program.module, cst.SimpleString):
+    for node in program.everywhere(cst.SimpleString):
         if node.value[1:-1] == "cuda:0" and node.value[0] in "'\"":
             edits.swap(node, f"{node.value[0]}cuda{node.value[0]}")
             edits.done(
@@ -226,7 +270,7 @@ def devices(edits: Edits, functions: Functions, words: AddedNames) -> None:
                 Message("port.ask_device", '{text}: a fixed GPU. Should each process use its own one, "cuda"?'),
                 text=node.value,
             )
-    for formatted in program.find(program.module, cst.FormattedString):
+    for formatted in program.everywhere(cst.FormattedString):
         if program.text(formatted)[1:].lstrip("'\"").startswith("cuda:"):
             edits.ask(
                 formatted,
@@ -280,7 +324,7 @@ def devices(edits: Edits, functions: Functions, words: AddedNames) -> None:
                     Message("port.ask_device", '{text}: a fixed GPU. Should each process use its own one, "cuda"?'),
                     text=program.text(call),
                 )
-    for literal in program.find(program.module, cst.SimpleString):
+    for literal in program.everywhere(cst.SimpleString):
         parent = program.parents.get(program.parents.get(program.parents.get(literal, literal), literal))
         if literal.value[1:-1] == "CUDA_VISIBLE_DEVICES" and isinstance(parent, cst.Subscript):
             edits.ask(

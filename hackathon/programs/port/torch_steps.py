@@ -1,5 +1,7 @@
 """The training steps: one backward pass each, gradient accumulation, the same end for all processes."""
 
+from itertools import pairwise
+
 import libcst as cst
 
 from hackathon.programs.port.edits import Edits
@@ -10,6 +12,20 @@ from hackathon.programs.port.torch_model import TrainedModel
 from hackathon.programs.port.torch_setup import AddedNames
 from hackathon.text.messages import Message
 
+_NEVER_DECIDE = frozenset({
+    "SGD", "Adam", "AdamW", "RMSprop", "Adagrad", "Adadelta", "Adamax", "NAdam", "RAdam", "StepLR", "MultiStepLR",
+    "ExponentialLR", "CosineAnnealingLR", "CosineAnnealingWarmRestarts", "LambdaLR", "OneCycleLR", "CyclicLR",
+    "LinearLR", "ConstantLR", "PolynomialLR", "SequentialLR", "MultiplicativeLR", "GradScaler",
+})  # fmt: skip
+"""Optimizers and schedulers that never decide by a loss."""
+_SETTINGS = frozenset({
+    "args", "opts", "opt", "cfg", "config", "conf", "hparams", "hps", "params", "settings", "options", "flags", "FLAGS",
+    "len", "self",
+})  # fmt: skip
+"""Names of options, which are the same in all processes."""
+_PARTS = frozenset({"epoch", "step", "i", "len", "int", "float", "iters", "global_step", "iteration"})
+"""Names of counters, and functions of them."""
+
 
 def steps(edits: Edits, functions: Functions, words: AddedNames, model: TrainedModel, loops: list[BatchLoop]) -> None:
     """Check each training step, and code that depends on the number of processes."""
@@ -18,9 +34,10 @@ def steps(edits: Edits, functions: Functions, words: AddedNames, model: TrainedM
     for backward in functions.backwards:
         by_scope.setdefault(_branch(functions, backward), []).append(backward)
     for branch in by_scope.values():
-        if len(branch) > 1:
+        again = next((after for before, after in pairwise(branch) if not _forward(model, before, after)), None)
+        if again is not None:
             edits.ask(
-                branch[1],
+                again,
                 Message(
                     "port.ask_backward",
                     "a second backward pass in one step: DistributedDataParallel averages the gradients of one "
@@ -32,7 +49,7 @@ def steps(edits: Edits, functions: Functions, words: AddedNames, model: TrainedM
         if len(inner) == 1 and model.sure:
             _accumulate(edits, functions, words, model, loop.loop, inner[0])
         _leaves(edits, functions, loop.loop)
-    for item in program.find(program.module, cst.Subscript):
+    for item in program.everywhere(cst.Subscript):
         index = item.slice[0].slice
         written = isinstance(program.parents.get(item), cst.AssignTarget | cst.AugAssign)
         if written and isinstance(index, cst.Index) and program.text(index).strip("'\"") == "lr":
@@ -85,10 +102,31 @@ def steps(edits: Edits, functions: Functions, words: AddedNames, model: TrainedM
 def _decides(functions: Functions, call: cst.Call) -> bool:
     """Return whether an optimizer or a scheduler decides by a value: a closure's loss, a measured one."""
     assert isinstance(call.func, cst.Attribute)
+    if functions.target(call) is not None:
+        return False  # a method of this program
+    origins = functions.origins(call.func.value, functions.scope(call))
+    makers = {
+        functions.imports.full(value.func).rpartition(".")[2] for value, _ in origins if isinstance(value, cst.Call)
+    }
+    if makers and not makers - _NEVER_DECIDE:
+        return False
+    if makers & {"LBFGS", "ReduceLROnPlateau"}:
+        return True
     name = (dotted(call.func.value) or "").lower()
-    return (
-        "scal" not in name and functions.program.text(call.args[0].value) != "epoch" and functions.target(call) is None
-    )
+    named = any(word in name for word in ("opt", "sched", "plateau", "anneal")) and "scal" not in name
+    return named and not _counter(functions, call.args[0].value)
+
+
+def _counter(functions: Functions, value: cst.BaseExpression) -> bool:
+    """Return whether a value is computed from counters of loops and numbers only."""
+    if not pure(functions.program, value):
+        return False
+    counted = {
+        name.value
+        for loop in functions.program.everywhere(cst.For)
+        for name in functions.program.find(loop.target, cst.Name)
+    }
+    return all(name.value in counted | _PARTS for name in functions.program.find(value, cst.Name))
 
 
 def seeded(functions: Functions, call: cst.Call) -> bool:
@@ -131,6 +169,8 @@ def _accumulate(
     if not isinstance(holder, cst.If) or holder is line or body.index(holder) <= body.index(line):
         return  # an update in each step
     test, scope = holder.test, functions.scope(loop)
+    if _always_same(functions, test, loop):
+        return  # a choice of the program, the same in each step
     first = next(
         (
             statement for statement in body
@@ -163,6 +203,30 @@ def _accumulate(
     edits.done(first, Message("port.do_accumulate", "gradients are exchanged only before an update (no_sync)"), head)
 
 
+def _always_same(functions: Functions, test: cst.BaseExpression, loop: cst.For) -> bool:
+    """Return whether nothing in a loop changes the value of a condition."""
+    program = functions.program
+    changed = {name.value for name in program.find(loop.target, cst.Name)}
+    for node in program.walk(loop.body):
+        if isinstance(node, cst.Assign | cst.AugAssign | cst.AnnAssign | cst.NamedExpr | cst.For | cst.CompFor):
+            targets = [target.target for target in node.targets] if isinstance(node, cst.Assign) else [node.target]
+            changed |= {name.value for target in targets for name in program.find(target, cst.Name)}
+    names = {name.value for name in program.find(test, cst.Name)}
+    return pure(program, test) and not names & changed
+
+
+def _forward(model: TrainedModel, before: cst.Call, after: cst.Call) -> bool:
+    """Return whether a model is called between two backward passes, so that each has a forward pass of its own."""
+    program = model.program
+    names = {name for optimizer in model.optimizers for name in model.roots(optimizer)} | {model.name}
+    first, last = program.line(before), program.line(after)
+    return any(
+        dotted(call.func) in names
+        for call in model.functions.calls
+        if first < program.line(call) <= last and model.functions.scope(call) is model.functions.scope(after)
+    )
+
+
 def _updates(functions: Functions, call: cst.Call) -> bool:
     if method(call) != "step" or not isinstance(call.func, cst.Attribute):
         return False
@@ -175,11 +239,14 @@ def _leaves(edits: Edits, functions: Functions, loop: cst.For) -> None:
     program = functions.program
     around = [loop, *(outer for outer in program.above(loop) if isinstance(outer, cst.For | cst.While))]
     scope = functions.scope(loop)
-    for call in functions.callers.get(scope, []) if scope is not None else ():
+    for call in functions.calls_of(scope):
         around += [outer for outer in program.above(call) if isinstance(outer, cst.For | cst.While)]
     for enclosing in dict.fromkeys(around):
         for leave in program.find(enclosing, cst.Break):
-            tests = [above.test for above in program.above(leave) if isinstance(above, cst.If)]
+            tests = [
+                above.test for above in program.above(leave)
+                if isinstance(above, cst.If) and "__name__" not in program.text(above.test)
+            ]  # fmt: skip
             nearest = next((a for a in program.above(leave) if isinstance(a, cst.For | cst.While)), None)
             if nearest is enclosing and not all(_known_everywhere(functions, test, enclosing) for test in tests):
                 edits.ask(
@@ -207,13 +274,13 @@ def _known_everywhere(functions: Functions, test: cst.BaseExpression, loop: cst.
         parent = program.parents.get(name)
         if isinstance(parent, cst.Attribute) and parent.attr is name:
             continue
-        if word in counted or word.isupper() or word in ("args", "cfg", "config", "opt", "hparams", "len", "self"):
+        if word in counted or word.isupper() or word in _SETTINGS:
             continue
         values = functions.assigned(word, functions.scope(name))
         if not values or not all(isinstance(value.value, cst.Integer) for value in values):
             return False
         # a counter of events in this process, such as epochs without a better loss
-        for count in program.find(program.module, cst.AugAssign):
+        for count in program.everywhere(cst.AugAssign):
             if dotted(count.target) == word and any(isinstance(node, cst.If | cst.Else) for node in program.above(count)
                                                     if node in set(program.walk(loop))):  # fmt: skip
                 return False

@@ -61,18 +61,23 @@ def write_fixed(path: Path, text: str) -> Path:
     return target
 
 
+def exists(target: Path) -> RequestError:
+    """Return the error for a file that is already there."""
+    return RequestError(
+        "lint.exists",
+        "{path} already exists; it was not changed",
+        hint="Move or delete it, then run the command again.",
+        path=target,
+    )
+
+
 def put(target: Path, text: str) -> None:
     """Write a new file; raise RequestError when it exists or is not writable."""
     try:
         with target.open("xb") as stream:
             stream.write(text.encode("utf-8", "surrogateescape"))
     except FileExistsError:
-        raise RequestError(
-            "lint.exists",
-            "{path} already exists; it was not changed",
-            hint="Move or delete it, then run the command again.",
-            path=target,
-        ) from None
+        raise exists(target) from None
     except OSError as error:
         raise RequestError(
             "lint.not_written", "cannot write {path}: {reason}", path=target, reason=error.strerror or error

@@ -133,11 +133,11 @@ def port_knows(folder: Path, entry: str) -> bool:
         return False
     if find_spec("libcst") is None:
         return True
+    from hackathon.programs.port.modules import read_project
     from hackathon.programs.port.port import port
-    from hackathon.programs.port.source import read_program
 
     try:
-        return port(read_program(folder / entry)).status == "ported"
+        return port(read_project(folder, entry)).status == "ported"
     except RequestError:
         return False
 

@@ -52,7 +52,7 @@ def _loops(functions: Functions) -> list[Loop]:
     """Return the innermost loops with training steps."""
     program = functions.program
     loops: list[Loop] = []
-    for loop in program.walk(program.module):
+    for loop in program.nodes():
         if not isinstance(loop, Loop) or not functions.reaches(loop.body):
             continue
         through = [functions.target(call) for call in functions.reaches(loop.body)]

@@ -46,7 +46,7 @@ class Counting:
         program = functions.program
         self._trains = {
             loop: loop in counts.loops or bool(functions.reaches(loop))
-            for loop in program.walk(program.module)
+            for loop in program.nodes()
             if isinstance(loop, Loop)
         }
         self._collecting = {
@@ -206,7 +206,7 @@ class Counting:
 
     def _added(self) -> Iterator[tuple[str, Scope]]:
         program = self.functions.program
-        for addition in program.find(program.module, cst.AugAssign):
+        for addition in program.everywhere(cst.AugAssign):
             if (name := dotted(addition.target)) is None or self._inside(addition):
                 continue
             if any(not self._trains[above] for above in program.above(addition) if isinstance(above, Loop)):
@@ -275,11 +275,11 @@ def home(functions: Functions, name: str, scope: Scope) -> Home:
     if name.startswith("self."):
         return functions.owner(scope)
     first = name.partition(".")[0]
-    while scope is not None:
+    while isinstance(scope, cst.FunctionDef):
         if functions.assigned(name, scope) or functions.assigned(first, scope) or first in functions.parameters(scope):
             return scope
         scope = functions.scope(scope)
-    return None
+    return scope
 
 
 def _literal(value: cst.BaseExpression) -> bool:

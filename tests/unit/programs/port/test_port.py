@@ -89,7 +89,7 @@ def test_distributed_programs_are_left_alone(recipe: str) -> None:
         ("ask-share", HEAD + LOOP + "for x, y in loader:\n    right += (model(x) == y).sum()\n"),
         ("ask-reload", HEAD + LOOP + "torch.save(1, 'm')\nif best:\n    model.load_state_dict(torch.load('m'))\n"),
         ("ask-where-model", HEAD + GLOBAL), ("ask-returned", HEAD + RETURNED),
-        ("ask-step", HEAD + LOOP.replace("optimizer.step()", "optimizer.step(closure)")),
+        ("ask-step", HEAD + LOOP.replace("SGD", "LBFGS").replace("optimizer.step()", "optimizer.step(closure)")),
         ("ask-step", HEAD + LOOP + "    plateau.step(loss.item())\n"),
         ("ask-split", HEAD + "data, rest = torch.utils.data.random_split(whole, [90, 10])\n" + LOOP),
         ("ask-output", "x = 1\n" + HEAD + "def test():\n    return model(x)\n" + LOOP + "    print(test())\n"),
