@@ -53,8 +53,9 @@ HOOKED = 2
 """Parameters of a model whose gradients tell that a backward pass has begun: one may be unused."""
 WORKLOADS = 16
 """Different amounts of work of a step that are kept."""
-LOADERS, LISTS, BATCHES = 8, 16, 8
-"""DataLoaders that are looked at, and of each the first lists of indices and batches whose checksums are kept."""
+LOADERS, LISTS, BATCHES, INPUTS = 8, 16, 8, 16
+"""DataLoaders that are looked at, of each the first lists of indices and batches whose checksums are kept, and inputs
+of a model that are looked at."""
 HEAD, ATTRIBUTES = 16, 32
 """Values of a list or a tensor, and attributes of a data set, that a checksum takes."""
 SYNTHETIC = ("fake", "synth", "dummy", "mock", "random")
@@ -529,6 +530,8 @@ class Data:
         """Id of what a DataLoader draws indices from → `Loader`."""
         self.training = None  # type: Any
         """The loader of the first recorded training step."""
+        self.inputs = 0
+        """Inputs of the model that were compared with the batch."""
         self.batch = 0
         """Samples of the last batch."""
         self.divided = False
@@ -538,6 +541,8 @@ class Data:
         """Count the indices that a DataLoader's iterator draws in its first epoch."""
         indices = iterator._sampler_iter
         if iterator._dataset_kind != 0 or type(indices) is chain or type(iterator).__module__ != DATALOADER:
+            return
+        if iterator._num_yielded or getattr(iterator, "_send_idx", 0):  # in the middle of an epoch
             return
         loader = self.loader(iterator)
         if loader is None and len(self.loaders) < LOADERS:
@@ -822,11 +827,12 @@ def attach_profiler(recorder: Recorder, module: Any) -> None:
             if id(model) not in recorder.watched:
                 watch_backward(recorder, list(model.parameters()), True)
                 recorder.watched[id(model)] = {"common": True}
-            if token is not None:
+            if token is not None and recorder.data.inputs < INPUTS:
                 take_inputs(frame.f_locals, [model.process_group])
         elif what == SHARDED:
             token = None
-            take_inputs(frame.f_locals, shard_groups(frame.f_locals.get("self")))
+            if recorder.data.inputs < INPUTS:
+                take_inputs(frame.f_locals, shard_groups(frame.f_locals.get("self")))
         else:
             token = recorder.push(what)
         if token is not None or told is not None:
@@ -834,6 +840,7 @@ def attach_profiler(recorder: Recorder, module: Any) -> None:
             del inside[:-20]
 
     def take_inputs(names: Any, groups: Any) -> None:
+        recorder.data.inputs += 1
         recorder.replicas = max([recorder.replicas] + [group.size() for group in groups])
         inputs = list(names.get("inputs") or names.get("args") or ()) + list((names.get("kwargs") or {}).values())
         recorder.data.divided = recorder.data.divided or 0 < extent(inputs)[0] < recorder.data.batch
@@ -917,7 +924,7 @@ def read_batch(recorder: Recorder, names: Any) -> None:
 
 def attach_indices(recorder: Recorder, module: Any) -> None:
     """Look at the lists of indices that DataLoaders draw: each time, their iterators look up a method."""
-    mark(recorder, module._BaseDataLoaderIter, "_next_index", recorder.data.draws)
+    mark(recorder, module._BaseDataLoaderIter, "_next_index", recorder.data.draws, rests=True)
 
 
 def trains() -> bool:
