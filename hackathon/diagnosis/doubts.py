@@ -57,6 +57,7 @@ def judge(run: Path, record: RunRecord, numbers: Numbers, meters: MeterFiles | N
         doubts += _identical(facts)
         doubts += _recorded(facts) or _apart(facts)
         doubts += _by_text(facts, {doubt.id for doubt in doubts}, work)
+    doubts += _undivided(facts, {doubt.id for doubt in doubts})
     doubts += _log_cut(facts)
     doubts += _bad_loss(facts)
     doubts += _check_failed(record, numbers)
@@ -77,6 +78,15 @@ def _identical(facts: RunFacts) -> list[Doubt]:
         values = {"ranks": hit.values["of"], "count": hit.values["values"], "first": hit.values["first"]}
         return [Doubt("identical-ranks", values, "losses", _place(hit))]
     return []
+
+
+def _undivided(facts: RunFacts, doubted: set[str]) -> list[Doubt]:
+    """Report data that is not divided among the ranks, unless the ranks are known to train separately."""
+    observed = None if doubted & {"identical-ranks", "several-worlds", "no-group"} else data.undivided(facts)
+    if observed is None:
+        return []
+    kind, hit = observed
+    return [Doubt("undivided-data", hit.values, kind, _place(hit))]
 
 
 def _log_cut(facts: RunFacts) -> list[Doubt]:

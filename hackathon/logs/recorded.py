@@ -17,14 +17,34 @@ from hackathon.text.numbers import finite
 
 RANKS = 64
 """Most ranks whose files are read, evenly spread: all ranks of a training do the same."""
-BLOCKS, WORKLOADS = 256, 64
-"""Most blocks and workloads of a file that are read; a recorder writes fewer."""
+BLOCKS, WORKLOADS, LISTS = 256, 64, 64
+"""Most blocks, workloads and checksums of a file that are read; a recorder writes fewer."""
 APART = 1.5
 """Factor between a printed throughput and the recorded one up to which the recorder confirms it."""
 COMPARED = 20
 """Recorded steps of each rank from which a printed throughput is compared with the recorded one."""
 CLAIMED = 0.9
 """Least share of the steps with batches of a DataLoader for a throughput in samples."""
+
+
+@dataclass(frozen=True)
+class DataRecording:
+    """The data of a rank's training, as its DataLoader drew it in the first epoch."""
+
+    size: int
+    """Samples of the data set."""
+    epoch: int | None
+    """Samples drawn in the epoch; None if it did not end."""
+    largest: int
+    """Samples of the largest batch."""
+    dataset: int | None
+    """Checksum of the attributes of the data set; None if they do not show what it consists of."""
+    lists: tuple[int, ...]
+    """Checksums of the first lists of indices."""
+    batches: Mapping[str, int]
+    """Number of a batch → checksum of its first values."""
+    artificial: bool
+    """Whether the data set is called synthetic, or the model took only a part of each batch."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +67,12 @@ class RankRecording:
     looks: int = 0
     others: tuple[str, ...] = ()
     """Packages in the process that can exchange gradients without torch.distributed."""
+    parts: bool = False
+    """Whether a process group has several processes, but not all of them."""
+    replicas: int = 0
+    """Processes among which DDP copies, or FSDP divides, one model; 0 without such a wrapper."""
+    data: "DataRecording | None" = None
+    """The data that the rank read; None without a DataLoader of indices."""
 
     @property
     def steps_per_s(self) -> float:
@@ -89,6 +115,26 @@ def recording_of(value: object) -> RankRecording | None:
         collectives=count_of(collectives) if isinstance(collectives, int) else None,
         looks=count_of(group.get("steps")),
         others=tuple(text_of(name) for name in listed(group.get("others"))),
+        parts=group.get("parts") is True,
+        replicas=count_of(record.get("replicas")),
+        data=_data(mapping_of(record.get("data"))),
+    )
+
+
+def _data(value: Mapping[str, object]) -> DataRecording | None:
+    size = count_of(value.get("size"))
+    if not size:
+        return None
+    epoch, dataset = value.get("epoch"), value.get("set")
+    batches = mapping_of(value.get("batches"))
+    return DataRecording(
+        size=size,
+        epoch=count_of(epoch) if isinstance(epoch, int) else None,
+        largest=count_of(value.get("largest")),
+        dataset=dataset if isinstance(dataset, int) else None,
+        lists=tuple(number for number in listed(value.get("lists"))[:LISTS] if isinstance(number, int)),
+        batches={str(name): number for name, number in list(batches.items())[:LISTS] if isinstance(number, int)},
+        artificial=value.get("synthetic") is True or value.get("divided") is True,
     )
 
 

@@ -125,6 +125,8 @@ def outside_shares(run: Path, processes: int) -> RunShares | None:
 def seen(value: object) -> Seen | None:
     """Return the content of a recorder's file, which may be arbitrary JSON; None without steps."""
     record = mapping_of(value)
+    if text_of(record.get("framework")) not in ("", "torch"):
+        return None  # its recorder counts steps, and does not look into them
     blocks = tuple(_blocks(record.get("blocks")))
     counts = {str(name): count_of(count) for name, count in mapping_of(record.get("seen")).items()}
     samples = {str(name): count_of(count) for name, count in mapping_of(record.get("samples")).items()}

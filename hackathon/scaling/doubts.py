@@ -85,6 +85,12 @@ _TEXTS = {
         "step more work, or use the Meter"
     ),
     ("metric-contradicted", ""): N_("the program prints {printed} {unit}, but the recorder counted {recorded}"),
+    ("undivided-data", "equal"): N_(
+        "all {ranks} ranks read the same batches in the same order: their first {count} lists of indices are equal"
+    ),
+    ("undivided-data", "each"): N_(
+        "each of the {ranks} ranks reads the whole data set of {samples} samples in an epoch: it is not divided"
+    ),
     ("flat-loss", ""): N_("the loss did not fall in {steps} steps (from {first} to {last})"),
     ("super-linear", ""): N_(
         "the efficiency of {efficiency} % is higher than noise explains: does each process still do its part of "
@@ -113,6 +119,7 @@ SEVERITIES = {
     "unsure-metric": CHECK,
     "coarse-metric": CHECK,
     "metric-contradicted": CHECK,
+    "undivided-data": CHECK,
     "flat-loss": CHECK,
     "super-linear": CHECK,
     "noise": CHECK,

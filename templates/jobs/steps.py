@@ -16,8 +16,11 @@ import os
 import sys
 import time
 from _thread import allocate_lock, get_ident, start_new_thread
+from binascii import crc32
+from itertools import chain
 from math import log
 from typing import Any
+from weakref import ref
 
 SKIPPED = 3
 """Steps at the beginning that are not recorded: memory is allocated, code is compiled."""
@@ -28,10 +31,15 @@ KEPT = 64
 COLLECTIVES = 32
 """Collectives of a step that are kept apart; what comes later adds to the last of them."""
 OTHERS = 3
-"""Steps of other optimizers in a row by which the one whose steps count is known to be no longer in use."""
+"""Rounds without a step of the optimizer whose steps count, after which it is no longer in use."""
+SLOWEST, APART = 2, 32
+"""Rounds in a row that show that another optimizer is slower, and most steps of the faster one in a round: an optimizer
+that steps less often does not limit the training."""
 MARK_SECONDS, SPENT = 24e-6, 0.005
 """What one mark costs about where caches are cold, and the share of a step that marks may cost: of shorter steps
 fewer are recorded."""
+EARLY, MOST = 64, 50e-6
+"""Steps after which marks may cost so many seconds a step at most, however long the steps are."""
 REGULAR = 4
 """Steps in a row with as many calls of optimizers as the one before, after which calls alone tell further steps."""
 SOON, RARE = 0.05, 0.1
@@ -45,17 +53,31 @@ HOOKED = 2
 """Parameters of a model whose gradients tell that a backward pass has begun: one may be unused."""
 WORKLOADS = 16
 """Different amounts of work of a step that are kept."""
+LOADERS, LISTS, BATCHES, INPUTS = 8, 16, 8, 16
+"""DataLoaders that are looked at, of each the first lists of indices and batches whose checksums are kept, and inputs
+of a model that are looked at."""
+HEAD, ATTRIBUTES = 16, 32
+"""Values of a list or a tensor, and attributes of a data set, that a checksum takes."""
+SYNTHETIC = ("fake", "synth", "dummy", "mock", "random")
+"""Words in the names of data sets whose samples mean nothing."""
 COMMUNICATORS = (
     "horovod", "mpi4py", "chainermn", "byteps", "bagua", "ray", "torch_xla", "hivemind", "smdistributed", "oneccl",
 )  # fmt: skip
 """Packages that can move gradients past the process groups of torch.distributed."""
 
+HOROVOD = ("horovod.torch.mpi_ops", "horovod.tensorflow.mpi_ops")
+"""Modules of Horovod that tell how many processes it has."""
+ONE_WORLD = ("MultiWorkerMirrored", "CollectiveAllReduce", "Mirrored", "OneDevice", "_Default", "Default")
+"""Beginnings of the names of TensorFlow's strategies in which either all processes work together or none."""
+
 REST, COMPUTE, DATA, COMMUNICATION = "rest", "compute", "data", "communication"
-STEP, FORWARD = "step", "forward"
+STEP, FORWARD, SHARDED = "step", "forward", "sharded"
 STEPS = "Optimizer.step#"
+DATALOADER = "torch.utils.data.dataloader"
 MARKS = (
     (STEPS, STEP), ("Optimizer.zero_grad#", COMPUTE), ("enumerate(DataLoader)", DATA),
-    ("DistributedDataParallel.forward", FORWARD),
+    ("DistributedDataParallel.forward", FORWARD), ("FSDP::root_pre_forward", SHARDED),
+    ("FullyShardedDataParallel.forward", SHARDED),
 )  # fmt: skip
 """Beginning of a name that torch gives to `record_function` → what that is."""
 ONE_SIDED = ("BROADCAST", "REDUCE", "GATHER", "SCATTER", "SEND", "RECV", "RECVANYSOURCE")
@@ -76,15 +98,26 @@ class Recorder:
         self.thread = self.native = 0
         """The thread that trains."""
         self.optimizer = None  # type: Any
+        """Id of the optimizer whose steps count: the slowest one in use, so that a round of several is one step."""
         self.others = self.steps = 0
+        self.patience = OTHERS
+        """Calls of other optimizers in a row by which that one is known to be no longer in use."""
+        self.turns = 0
+        """Calls of that optimizer."""
+        self.rivals = {}  # type: Any
+        """Id of another optimizer → [calls, `turns` at its last call, rounds in a row in which it was slower]."""
+        self.applied = self.skipped = 0
+        """Calls of optimizers, and calls that a GradScaler left out because gradients were not finite."""
         self.calls = self.each = self.regular = 0
         """Calls of optimizers in this step and in the last one, and steps in a row with as many."""
         self.first = self.last = 0.0
         """When the first and the last step ended, s since 1970."""
         self.asleep = 0
         """Such calls until the marks are wanted again."""
-        self.sleep = self.awake = None  # type: Any
-        """What takes the marks away but for counting those calls, and what puts them back."""
+        self.rests = []  # type: Any
+        """Pairs of functions: what takes marks away, and what puts them back."""
+        self.counter = False
+        """Whether something counts those calls without the marks."""
         self.stride = 1
         """Every so manieth block is recorded; a power of two, so that ranks with different ones have some in common."""
         self.blocks = []  # type: Any
@@ -103,11 +136,16 @@ class Recorder:
         self.backward = False
         self.loads = False
         """Whether a DataLoader was used so far."""
-        self.work = [0, 0, True]  # type: Any
-        """Samples and tokens of this step so far, and whether they are counted from batches of a DataLoader."""
+        self.work = {True: [0, 0, True], False: [0, 0, True]}  # type: Any
+        """Whether gradients are recorded → samples and tokens of this step so far, and whether they are counted from
+        batches of a DataLoader. Where both have samples, those without gradients are of an evaluation."""
         self.workloads = {}  # type: Any
         """(samples, tokens, from a DataLoader) → steps."""
+        self.data = Data()
+        self.replicas = 0
+        """Processes of the largest group in which a wrapper keeps copies of one model, or shards of it."""
         self.group = Groups()
+        self.looks = False
         self.look = self.look_away = None  # type: Any
         """Begin and cease to look at the input of the model, where there is no DataLoader."""
         self.watched = {}  # type: Any
@@ -152,6 +190,7 @@ class Recorder:
     def stepped(self, optimizer: Any, framework: str, device: Any) -> None:
         """Take notice of the end of an optimizer's step; `device()` returns what it computes on."""
         self.calls += 1
+        self.applied += 1
         if self.over or os.getpid() != self.pid or not self._counts(id(optimizer)):
             return
         now = time.perf_counter()
@@ -169,15 +208,19 @@ class Recorder:
         self.calls, self.each = 0, self.calls
         if self.steps >= SKIPPED:
             self.group.count(self.steps)
-        if self.look is not None and self.steps in (SKIPPED, SKIPPED + BLOCK):
-            (self.look if self.steps == SKIPPED and not self.loads else self.look_away)()
+        if self.look is not None and SKIPPED <= self.steps < SKIPPED + BLOCK and not self.looks and not self.loads:
+            self.looks = True
+            self.look()
+        elif self.looks and self.steps >= SKIPPED + BLOCK:
+            self.looks = False
+            self.look_away()
         number = (self.steps - SKIPPED) // BLOCK
         before, self.on = self.on, self.steps >= SKIPPED and number % self.stride == 0
         self.boundary, self.backward = False, False
         if self.on:
             del self.stack[1:]
             self.spent, self.collectives, self.marks = {}, [], 0
-            self.work = [0, 0, True]
+            self.work = {True: [0, 0, True], False: [0, 0, True]}
             self.since = self.began = now
             self.cpu = _thread_time()
             if not before:
@@ -188,17 +231,20 @@ class Recorder:
     def _rest(self, number: int) -> None:
         """Do without the marks until the step before the next block that is recorded; `number`: of this block."""
         steps = (number // self.stride + 1) * self.stride * BLOCK + SKIPPED - self.steps - 1
-        if self.sleep is not None and self.regular >= REGULAR and steps > 0:
+        if self.counter and self.regular >= REGULAR and steps > 0:
             self.steps += steps
             self.asleep = steps * self.each
-            self.sleep()
+            for sleep, _ in self.rests:
+                sleep()
 
     def called(self) -> None:
         """Take notice of a call of an optimizer while there are no marks."""
         self.last = time.time()
+        self.applied += 1
         self.asleep -= 1
         if self.asleep <= 0 and not self.over:
-            self.awake()
+            for _, awake in self.rests:
+                awake()
 
     def _rouse(self) -> None:
         """Have the thread look what there is to do."""
@@ -218,12 +264,30 @@ class Recorder:
             self.sampling = False
 
     def _counts(self, number: int) -> bool:
-        """Return whether this optimizer's steps are the program's: the first one's, until others step OTHERS times."""
-        if self.optimizer is None or self.others >= OTHERS:
+        """Return whether this optimizer's steps count: those of the slowest one in use, at first of the first one."""
+        if self.optimizer is None:
             self.optimizer = number
-        counts = number == self.optimizer
-        self.others = 0 if counts else self.others + 1
-        return bool(counts)
+        if number == self.optimizer:
+            self.turns += 1
+            self.others = 0
+            return True
+        self.others += 1
+        calls, before, rounds = self.rivals.get(number, (0, self.turns, 0))
+        apart = self.turns - before
+        rounds = rounds + 1 if 2 <= apart <= APART else 0
+        self.rivals[number] = calls + 1, self.turns, rounds
+        if rounds < SLOWEST and self.others < self.patience:
+            return False
+        if rounds >= SLOWEST:  # what was recorded so far is of parts of a step
+            self.patience = OTHERS * apart
+            self.steps, self.on, self.group = calls, False, Groups()
+            self.blocks, self.block, self.workloads = [], None, {}
+            self.looks = False
+        else:
+            self.patience = OTHERS
+            self.steps += min(calls, self.others - 1)
+        self.optimizer, self.turns, self.others, self.rivals = number, 1, 0, {}
+        return True
 
     def _communicates(self) -> bool:
         return any(each[0] == COMMUNICATION for each in self.stack[1:])
@@ -243,7 +307,8 @@ class Recorder:
 
     def _keep(self, now: float) -> None:
         index, number = (self.steps - SKIPPED) // BLOCK, self.steps + 1
-        if self.boundary:
+        trained, aside = self.work[True], self.work[False]
+        if self.boundary or (trained[0] and aside[0]):
             self.block = None
             return
         if self.block is None or self.block["index"] != index or self.block["last"] != number - 1:
@@ -260,11 +325,16 @@ class Recorder:
             block["parts"][part] = block["parts"].get(part, 0.0) + spent
         block["collectives"].append(self.collectives)
         block["marks"] += self.marks
-        workload = tuple(self.work)
-        if workload[0] and (workload in self.workloads or len(self.workloads) < WORKLOADS):
+        workload = tuple(aside if aside[0] else trained)
+        if (workload[0] or self.framework != "torch") and (
+            workload in self.workloads or len(self.workloads) < WORKLOADS
+        ):
             self.workloads[workload] = self.workloads.get(workload, 0) + 1
         if (number - SKIPPED) // BLOCK != index:
-            while block["marks"] * MARK_SECONDS > SPENT * self.stride * block["seconds"] and self.stride < 64:
+            most = SPENT * block["seconds"]
+            if number > EARLY:
+                most = min(most, MOST * (number - block["first"] + 1))
+            while block["marks"] * MARK_SECONDS > most * self.stride and self.stride < 64:
                 self.stride *= 2
 
     def _thin(self) -> None:
@@ -287,7 +357,7 @@ class Recorder:
                 roused = self.wake.acquire(True, wait)
                 # one wait was this one; who waits once more waits for Python's lock, which running Python code holds
                 held = switches() - before > 1
-                if not roused and self.on and self.stack[-1] is REST:
+                if not roused and self.on and self.stack[-1] is REST and self.framework == "torch":
                     taken += 1
                     self._look(held, state)
                 now = time.perf_counter()
@@ -328,11 +398,11 @@ class Recorder:
             text = json.dumps(
                 {
                     "schema_version": 1, "framework": self.framework, "device": self.device,
-                    "steps": steps,
+                    "steps": steps, "skipped": self.skipped,
                     "first_step": round(self.first, 3), "last_step": round(self.last, 3),
                     "seen": dict(self.seen, forward=self.forwards, backward=self.backwards),
                     "work": [[*workload, steps] for workload, steps in list(self.workloads.items())],
-                    "group": self.group.report(),
+                    "group": self.group.report(), "data": self.data.report(), "replicas": self.replicas,
                     "samples": dict(self.samples), "blocks": [_rounded(each) for each in list(self.blocks)],
                 }
             )  # fmt: skip
@@ -384,6 +454,13 @@ class Groups:
         """Steps at the first and the last look."""
         self.numbers = {}  # type: Any
         """Group → its number at the last look."""
+        self.hidden = False
+        """Whether another framework trains, whose collectives are not counted here."""
+        self.exchanged = 0
+        """Exchanges of gradients by Horovod or ChainerMN."""
+        self.others = set()  # type: Any
+        self.parts = False
+        """Whether some group has several processes, but not all of them: tensors or layers may be divided."""
 
     def count(self, steps: int) -> None:
         """Look at the groups after so many steps; never raises."""
@@ -401,23 +478,194 @@ class Groups:
                 return
             numbers = {}
             for group in list(module._world.pg_map):
+                self.parts = self.parts or 1 < group.size() < self.world
                 numbers[id(group)] = number = group._get_sequence_number_for_group()
                 before = self.numbers.get(id(group), 0 if self.first else number)
                 if self.collectives is not None:
                     self.collectives += max(0, number - before)
             self.numbers = numbers
+        if not self.world and "horovod" in sys.modules:
+            self.horovod()
         self.first = self.first or steps
         self.last = steps
 
+    def elsewhere(self, world: int, other: str) -> None:
+        """Take notice of another framework with so many processes; `other`: what may exchange gradients besides."""
+        self.hidden = True
+        self.world = max(self.world, world)
+        if other:
+            self.others.add(other)
+
+    def horovod(self) -> None:
+        """Take notice of Horovod's processes, if it is used; never raises."""
+        for name in HOROVOD:
+            try:
+                self.elsewhere(int(sys.modules[name].size()), "")  # type: ignore[attr-defined]
+                return
+            except Exception:  # not loaded, or not begun
+                pass
+
     def report(self) -> Any:
         """Return what was seen, as JSON values."""
-        others = [name for name in COMMUNICATORS if name in sys.modules]
+        others = [name for name in COMMUNICATORS if name in sys.modules] + sorted(self.others)
+        if self.hidden and self.world and "horovod" in others:  # it tells how many there are
+            others.remove("horovod")
         rpc = sys.modules.get("torch.distributed.rpc.api")  # type: Any
         if rpc is not None and rpc._is_current_rpc_agent_set():
             others.append("torch.distributed.rpc")
         return {
-            "world": self.world, "collectives": self.collectives, "steps": self.last - self.first, "others": others,
+            "world": self.world, "collectives": self.exchanged or None if self.hidden else self.collectives,
+            "steps": self.last - self.first, "others": others, "parts": self.parts,
         }  # fmt: skip
+
+
+class Data:
+    """The samples that this rank reads, by the lists of indices that DataLoaders draw from their samplers.
+
+    Together with checksums of the data set and of some batches they show whether another rank reads the same.
+    """
+
+    def __init__(self) -> None:
+        self.loaders = {}  # type: Any
+        """Id of what a DataLoader draws indices from → `Loader`."""
+        self.training = None  # type: Any
+        """The loader of the first recorded training step."""
+        self.inputs = 0
+        """Inputs of the model that were compared with the batch."""
+        self.batch = 0
+        """Samples of the last batch."""
+        self.divided = False
+        """Whether the model took a part of a batch only."""
+
+    def draws(self, iterator: Any) -> None:
+        """Count the indices that a DataLoader's iterator draws in its first epoch."""
+        indices = iterator._sampler_iter
+        if iterator._dataset_kind != 0 or type(indices) is chain or type(iterator).__module__ != DATALOADER:
+            return
+        if iterator._num_yielded or getattr(iterator, "_send_idx", 0):  # in the middle of an epoch
+            return
+        loader = self.loader(iterator)
+        if loader is None and len(self.loaders) < LOADERS:
+            loader = Loader(iterator)
+            self.loaders[id(iterator._index_sampler)] = loader
+        if loader is not None and loader.first is None:
+            # objects of C: if the sampler fails, its traceback has no further lines
+            loader.first = ref(iterator)
+            iterator._sampler_iter = chain(map(loader.drawn, indices), loader.end())
+
+    def loader(self, iterator: Any) -> Any:
+        """Return what is known of an iterator's DataLoader."""
+        loader = self.loaders.get(id(iterator._index_sampler))
+        return loader if loader is not None and loader.sampler() is iterator._index_sampler else None
+
+    def read(self, iterator: Any, batch: Any, samples: int) -> None:
+        """Take a checksum of a batch of a training step."""
+        self.batch = samples
+        loader = self.loader(iterator)
+        if loader is None:
+            return
+        self.training = self.training or loader
+        if loader is self.training and loader.first() is iterator and len(loader.batches) < BATCHES:
+            loader.batches[iterator._num_yielded] = content(batch)
+
+    def report(self) -> Any:
+        """Return what was seen, as JSON values; None without a DataLoader of indices."""
+        loader = self.training
+        return loader and {
+            "size": loader.size, "epoch": loader.drawn_samples if loader.ended else None, "divided": self.divided,
+            "largest": loader.largest, "lists": loader.lists, "set": loader.dataset, "synthetic": loader.synthetic,
+            "batches": {str(number): checksum for number, checksum in list(loader.batches.items())},
+        }  # fmt: skip
+
+
+class Loader:
+    """A DataLoader and its data set."""
+
+    def __init__(self, iterator: Any) -> None:
+        self.sampler = ref(iterator._index_sampler)
+        self.first = None  # type: Any
+        """Its iterator of the first epoch."""
+        self.size = len(iterator._dataset)
+        self.drawn_samples = self.largest = 0
+        """Samples of its first epoch so far, and of its largest batch."""
+        self.ended = False
+        self.lists = []  # type: Any
+        self.batches = {}  # type: Any
+        """Number of a batch → its checksum."""
+        names, values = [], []  # type: Any
+        describe(iterator._dataset, names, values)
+        self.synthetic = any(word in name.lower() for name in names for word in SYNTHETIC)
+        self.dataset = checksum(names + values) if values else None
+        """Checksum of what the data set consists of; None where it does not show that."""
+
+    def drawn(self, indices: Any) -> Any:
+        """Count a list of indices and return it."""
+        try:
+            single = isinstance(indices, int)
+            number = 1 if single else len(indices)
+            self.drawn_samples += number
+            self.largest = max(self.largest, number)
+            if len(self.lists) < LISTS:
+                self.lists.append(checksum([indices] if single else list(indices[:HEAD])))
+        except Exception:
+            self.lists = [None]
+        return indices
+
+    def end(self) -> Any:
+        """Yield nothing, after the last list."""
+        self.ended = True
+        return
+        yield
+
+
+def checksum(values: Any) -> int:
+    """Return a number for values that is the same in every process."""
+    return crc32(repr(values).encode("utf-8", "replace"))
+
+
+def content(batch: Any) -> Any:
+    """Return a checksum of a batch, by its integers where it has some: they are not augmented; None without tensors."""
+    tensors = []  # type: Any
+    gather(batch, tensors)
+    integers = [each for each in tensors if not each.dtype.is_floating_point]
+    values = [each.reshape(-1)[: 4 * HEAD].tolist() for each in integers or tensors]
+    return checksum(values) if values else None
+
+
+def gather(batch: Any, tensors: Any, depth: int = 0) -> None:
+    """Collect the tensors of a batch in memory."""
+    if hasattr(batch, "is_floating_point"):
+        if batch.device.type == "cpu":
+            tensors.append(batch)
+    elif depth < 3 and (hasattr(batch, "values") or isinstance(batch, (list, tuple))):
+        for part in list(batch.values() if hasattr(batch, "values") else batch)[:8]:
+            gather(part, tensors, depth + 1)
+
+
+def describe(thing: Any, names: Any, values: Any, depth: int = 0) -> None:
+    """Collect names of types, and a few values, of which a data set consists."""
+    kind = type(thing)
+    if thing is None or kind in (bool, int, float, str, bytes):
+        values.append(thing[:1000] if kind in (str, bytes) else thing)
+    elif kind in (list, tuple, range):
+        names.append("%s %d" % (kind.__name__, len(thing)))
+        for part in list(thing[:4]) + list(thing[-2:]):
+            describe(part, names, values, depth + 1)
+    elif kind.__module__.split(".")[0] in ("torch", "numpy") and hasattr(thing, "tolist"):
+        names.append("%s %s" % (kind.__name__, tuple(thing.shape)))
+        if getattr(getattr(thing, "device", None), "type", "cpu") == "cpu":
+            flat = thing.reshape(-1)
+            values.append([flat[:HEAD].tolist(), flat[-HEAD:].tolist()])
+    else:
+        names.append(kind.__name__)
+        if hasattr(thing, "__fspath__"):
+            values.append(os.fspath(thing))
+        elif depth < 4 and kind is not dict and not callable(thing):
+            thing = getattr(thing, "__dict__", None)
+        if type(thing) is dict and depth < 4:
+            for name in sorted(filter(lambda name: type(name) is str, thing))[:ATTRIBUTES]:
+                names.append(name)
+                describe(thing[name], names, values, depth + 1)
 
 
 # ---- what the training thread does ----
@@ -498,7 +746,10 @@ class Called(functools.partial):  # type: ignore[type-arg]
 
     def __del__(self) -> None:
         if self.left is not None:
-            self.left()
+            try:
+                self.left()
+            except Exception:
+                pass
 
 
 class Marked:
@@ -521,13 +772,19 @@ class Marked:
         return bound
 
 
-def mark(recorder: Recorder, owner: Any, name: str, entered: Any) -> None:
-    """Mark the calls of a method: `entered(thing)` returns what is to be done when it has returned, or None."""
+def mark(recorder: Recorder, owner: Any, name: str, entered: Any, rests: bool = False) -> None:
+    """Mark the calls of a method: `entered(thing)` returns what is to be done when it has returned, or None.
+
+    `rests`: the mark is needed in recorded steps only.
+    """
     original = owner.__dict__.get(name)
     if original is None or isinstance(original, Marked):
         return
-    setattr(owner, name, Marked(original, entered))
+    marked = Marked(original, entered)
+    setattr(owner, name, marked)
     recorder.undo.append(lambda: setattr(owner, name, original))
+    if rests:
+        recorder.rests.append((lambda: setattr(owner, name, original), lambda: setattr(owner, name, marked)))
 
 
 def attach_profiler(recorder: Recorder, module: Any) -> None:
@@ -570,11 +827,23 @@ def attach_profiler(recorder: Recorder, module: Any) -> None:
             if id(model) not in recorder.watched:
                 watch_backward(recorder, list(model.parameters()), True)
                 recorder.watched[id(model)] = {"common": True}
+            if token is not None and recorder.data.inputs < INPUTS:
+                take_inputs(frame.f_locals, [model.process_group])
+        elif what == SHARDED:
+            token = None
+            if recorder.data.inputs < INPUTS:
+                take_inputs(frame.f_locals, shard_groups(frame.f_locals.get("self")))
         else:
             token = recorder.push(what)
         if token is not None or told is not None:
             inside.append((mark, token, what, told))
             del inside[:-20]
+
+    def take_inputs(names: Any, groups: Any) -> None:
+        recorder.data.inputs += 1
+        recorder.replicas = max([recorder.replicas] + [group.size() for group in groups])
+        inputs = list(names.get("inputs") or names.get("args") or ()) + list((names.get("kwargs") or {}).values())
+        recorder.data.divided = recorder.data.divided or 0 < extent(inputs)[0] < recorder.data.batch
 
     def begin(optimizer: Any) -> str:
         parameters = [each for group in optimizer.param_groups for each in group["params"]]
@@ -597,24 +866,39 @@ def attach_profiler(recorder: Recorder, module: Any) -> None:
             pass
         return leave(self, exc_type, exc_value, traceback)
 
-    @functools.wraps(leave)
-    def counted(self: Any, exc_type: Any, exc_value: Any, traceback: Any) -> Any:
-        if exc_type is None and self.name[: len(STEPS)] == STEPS:
-            recorder.called()
-        return leave(self, exc_type, exc_value, traceback)
-
     def awake() -> None:
         kind.__enter__, kind.__exit__ = entered, left
-
-    def sleep() -> None:
-        kind.__enter__, kind.__exit__ = enter, counted
 
     def undo() -> None:
         kind.__enter__, kind.__exit__ = enter, leave
 
     awake()
-    recorder.awake, recorder.sleep = awake, sleep
+    recorder.rests.append((undo, awake))
     recorder.undo.append(undo)
+
+
+def attach_optimizer(recorder: Recorder, module: Any) -> None:
+    """Count the steps of optimizers while there are no marks; before PyTorch 2.0 the marks stay."""
+
+    def called(*_: Any) -> None:
+        try:
+            if recorder.asleep > 0:
+                recorder.called()
+        except Exception:
+            pass
+
+    recorder.undo.append(module.register_optimizer_step_post_hook(called).remove)
+    recorder.counter = True
+
+
+def shard_groups(model: Any) -> Any:
+    """Return the process groups in which FSDP, of version 1 or 2, divides a model."""
+    if hasattr(model, "process_group"):
+        return [model.process_group]
+    parts = []  # type: Any
+    for state in model._state_ctx.all_states:
+        parts += getattr(state, "_fsdp_param_groups", None) or [getattr(state, "_fsdp_param_group", None)]
+    return [part.mesh_info.shard_process_group for part in parts if part is not None]
 
 
 def read_batch(recorder: Recorder, names: Any) -> None:
@@ -629,10 +913,23 @@ def read_batch(recorder: Recorder, names: Any) -> None:
     size = getattr(iterator._index_sampler, "batch_size", None) if collated else None
     stacked = collated and getattr(iterator._collate_fn, "__name__", "") == "default_collate"
     counts = bool(stacked or (size and 0 < samples <= size))
-    work = recorder.work
+    training = trains()
+    work = recorder.work[training]
     work[0] += samples
     work[1] += tokens
     work[2] = work[2] and counts and samples > 0
+    if training:
+        recorder.data.read(iterator, batch, samples)
+
+
+def attach_indices(recorder: Recorder, module: Any) -> None:
+    """Look at the lists of indices that DataLoaders draw: each time, their iterators look up a method."""
+    mark(recorder, module._BaseDataLoaderIter, "_next_index", recorder.data.draws, rests=True)
+
+
+def trains() -> bool:
+    """Return whether torch records gradients now: it does not in most evaluations."""
+    return bool(sys.modules["torch"].is_grad_enabled())
 
 
 def extent(batch: Any, depth: int = 0) -> Any:
@@ -667,19 +964,21 @@ def attach_inputs(recorder: Recorder, module: Any) -> None:
 
     def entering(layer: Any, inputs: Any) -> None:
         try:
-            if not layer.training or get_ident() != recorder.thread:
+            if not layer.training or get_ident() != recorder.thread or not trains():
                 return
             if not state["outermost"]:
                 state["outermost"] = id(layer)
             if state["outermost"] == id(layer):
                 samples, tokens = extent(inputs)
-                recorder.work[0] += samples
-                recorder.work[1] += tokens
-                recorder.work[2] = False
+                work = recorder.work[True]
+                work[0] += samples
+                work[1] += tokens
+                work[2] = False
         except Exception:
             pass
 
     def look() -> None:
+        look_away()
         dynamo = sys.modules.get("torch._dynamo.utils")  # type: Any
         if dynamo is None or not dynamo.counters.get("frames"):
             hooks.append(module.register_module_forward_pre_hook(entering))
@@ -731,9 +1030,23 @@ def watch_backward(recorder: Recorder, parameters: Any, common: bool) -> None:
             recorder.backwards += 1
 
     apart = max(1, len(parameters) // HOOKED)
-    for each in parameters[::-1][::apart]:  # the last is the first whose gradient is known
-        ask = getattr(each, "register_post_accumulate_grad_hook", None) or each.register_hook
-        recorder.undo.append(ask(gradient).remove)
+    hooked = [ref(each) for each in parameters[::-1][::apart]]  # the last is the first whose gradient is known
+    handles = []  # type: Any
+
+    def put() -> None:
+        for parameter in [each() for each in hooked]:
+            if parameter is None:
+                continue
+            ask = getattr(parameter, "register_post_accumulate_grad_hook", None) or parameter.register_hook
+            handles.append(ask(gradient))
+
+    def take() -> None:
+        while handles:
+            handles.pop().remove()
+
+    put()
+    recorder.rests.append((take, put))
+    recorder.undo.append(take)
 
 
 def attach_collectives(recorder: Recorder, module: Any) -> None:
@@ -748,7 +1061,114 @@ def attach_collectives(recorder: Recorder, module: Any) -> None:
         name = kinds.setdefault(told, str(told).rpartition(".")[2])
         return lambda: recorder.pop(token, name not in ONE_SIDED)
 
-    mark(recorder, module.Work, "wait", entered)
+    mark(recorder, module.Work, "wait", entered, rests=True)
+
+
+def attach_scaler(recorder: Recorder, module: Any) -> None:
+    """Count the steps that a GradScaler leaves out; a fused optimizer leaves them out itself, on its device."""
+
+    def entered(scaler: Any) -> Any:
+        applied = recorder.applied
+
+        def left() -> None:
+            recorder.skipped += recorder.applied == applied
+
+        return None if recorder.over or get_ident() != recorder.thread else left
+
+    mark(recorder, module.GradScaler, "step", entered)
+
+
+def attach_keras(recorder: Recorder, module: Any) -> None:
+    """Take each batch of `fit` as a step: Keras then calls its callbacks, whatever it computes with.
+
+    The samples are the batch size of arrays, or of a `tf.data.Dataset` that has one. Several batches in one execution
+    cannot be told apart: such programs are not recorded.
+    """
+    micro = {}  # type: Any
+
+    def entered(callbacks: Any) -> None:
+        model = getattr(callbacks, "_model", None) or getattr(callbacks, "model", None)
+        if model is None or recorder.over:
+            return
+        executed = getattr(model, "_steps_per_execution", None)  # Keras 2
+        if int(getattr(model, "steps_per_execution", 1) if executed is None else executed) != 1:
+            recorder.stop()
+            return
+        strategy = getattr(model, "distribute_strategy", None)
+        workers = int(getattr(getattr(strategy, "extended", None), "_num_workers", 1) or 1)
+        if recorder.on:
+            samples = keras_batch_size(sys._getframe(2).f_locals)
+            work = recorder.work[True]
+            work[0] += samples // workers
+            work[2] = work[2] and samples > 0
+        apart = getattr(model.optimizer, "gradient_accumulation_steps", None) or 1
+        micro[id(model)] = micro.get(id(model), 0) + 1
+        if micro[id(model)] % apart == 0:
+            name = type(strategy).__name__
+            unclear = strategy is not None and not name.startswith(ONE_WORLD)
+            recorder.group.elsewhere(workers if workers > 1 else 0, "tensorflow." + name if unclear else "")
+            recorder.stepped(model, "keras", lambda: "")
+
+    def begins(callbacks: Any) -> None:
+        recorder.boundary = True
+
+    mark(recorder, module.CallbackList, "on_train_batch_end", entered)
+    mark(recorder, module.CallbackList, "on_epoch_begin", begins)
+
+
+def keras_batch_size(names: Any) -> int:
+    """Return the batch size of a `fit` by its local variables, in Keras 2 or 3; 0 where it has none."""
+    iterator, handler = names.get("epoch_iterator"), names.get("data_handler")
+    if iterator is not None:
+        return int(iterator.data_adapter.batch_size or 0)
+    return int(handler._adapter.batch_size() or 0) if handler is not None else 0
+
+
+def attach_horovod(recorder: Recorder, module: Any) -> None:
+    """Count the gradients that Horovod's optimizer for PyTorch exchanges."""
+
+    def entered(optimizer: Any) -> None:
+        recorder.group.exchanged += len(optimizer._handles)
+
+    mark(recorder, module._DistributedOptimizer, "synchronize", entered)
+
+
+def attach_chainer(recorder: Recorder, module: Any) -> None:
+    """Take each update of an optimizer as a step."""
+
+    def entered(optimizer: Any) -> Any:
+        def device() -> str:
+            parameters = [parameter.data for parameter in optimizer.target.params()]
+            return "cuda" if any(type(data).__module__.startswith("cupy") for data in parameters) else "cpu"
+
+        def left() -> None:
+            recorder.group.elsewhere(0, "")
+            recorder.stepped(optimizer, "chainer", device)
+
+        return None if recorder.over else left
+
+    mark(recorder, module.GradientMethod, "update", entered)
+
+
+def attach_updater(recorder: Recorder, module: Any) -> None:
+    """Count the batches of Chainer's updater; without it there are steps alone."""
+
+    def entered(updater: Any) -> None:
+        recorder.boundary = recorder.boundary or updater.is_new_epoch  # evaluations ran since then
+        if recorder.on:
+            recorder.work[True][0] += int(updater.get_iterator("main").batch_size)
+
+    mark(recorder, module.StandardUpdater, "update_core", entered)
+
+
+def attach_chainermn(recorder: Recorder, module: Any) -> None:
+    """Take notice of the communicator in which gradients are averaged."""
+
+    def entered(optimizer: Any) -> None:
+        recorder.group.elsewhere(int(optimizer.communicator.size), "")
+        recorder.group.exchanged += 1
+
+    mark(recorder, module._MultiNodeOptimizer, "update", entered)
 
 
 def attach_meter(recorder: Recorder, module: Any) -> None:
@@ -762,8 +1182,21 @@ def attach_meter(recorder: Recorder, module: Any) -> None:
 
 ATTACHED = {
     "torch.autograd.profiler": attach_profiler,
+    "torch.optim.optimizer": attach_optimizer,
     "torch.nn.modules.module": attach_inputs,
     "torch.distributed.distributed_c10d": attach_collectives,
+    DATALOADER: attach_indices,
+    "torch.amp.grad_scaler": attach_scaler,
+    "torch.cuda.amp.grad_scaler": attach_scaler,  # before PyTorch 2.3
+    "keras.src.callbacks.callback_list": attach_keras,
+    "keras.src.callbacks": attach_keras,  # from 2.13 to 2.15
+    "tf_keras.src.callbacks": attach_keras,
+    "keras.callbacks": attach_keras,  # from TensorFlow 2.6
+    "tensorflow.python.keras.callbacks": attach_keras,  # before
+    "horovod.torch.optimizer": attach_horovod,
+    "chainer.optimizer": attach_chainer,
+    "chainer.training.updaters.standard_updater": attach_updater,
+    "chainermn.optimizers": attach_chainermn,
     "hackathon_runtime": attach_meter,
 }
 """Module → what is done when the program has loaded it."""

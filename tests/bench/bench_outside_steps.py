@@ -1,11 +1,17 @@
-"""Processor time of a step of an own program with the recorder of `templates/jobs/steps.py`, as a ratio to without.
+"""Processor time that the recorder of `templates/jobs/steps.py` adds to a step of an own program, in microseconds.
 
-    python tests/bench/bench_outside_steps.py [--pairs 41] [--milliseconds 10] [--seconds 1.5]
+    python tests/bench/bench_outside_steps.py [--pairs 15] [--milliseconds 10] [--seconds 2] [--loops plain,ddp,workers]
 
-Needs torch. A step is a batch of a DataLoader and a DDP model over gloo with one process. Blocks with and without the
-recorder take turns in random order, and each pair gives one ratio. The processor time of all threads is counted, the
-recorder's own too, so other users of the machine hardly matter. A block with it begins anew, and what a run's first
-seconds cost weighs the more the shorter the block is: it samples often, and has to find out how long a step is.
+Needs torch. The loops read batches of a DataLoader: `plain` in one process; `ddp` with DistributedDataParallel over
+gloo in two processes; `workers` as `ddp`, with two workers for each DataLoader. The model is small and the loop sleeps
+for the rest of a step: the recorder has as much to do as with a large model, and the noise of its computing does not
+hide it.
+
+Blocks with and without the recorder take turns in random order, the same in both processes. What a step costs the
+training thread is the median of its kind (recorded; not recorded, with marks; without marks) less the median of the
+blocks without the recorder: on a busy machine a mean differs by more than what is measured. The kinds count by their
+number. What the recorder's own thread takes is added. A block with the recorder begins anew, and the shorter it is, the
+more its beginning weighs: there the recorder samples often, and has to find out how long a step is.
 """
 
 import argparse
@@ -14,90 +20,149 @@ import random
 import sys
 import tempfile
 import time
+from collections import defaultdict
+from collections.abc import Callable
 from pathlib import Path
+from statistics import median
 from typing import Any
-
-sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import torch
 import torch.distributed as dist
-from bench_step_time import overhead
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader, TensorDataset
 
 RECORDER = Path(__file__).resolve().parents[2] / "templates" / "jobs" / "steps.py"
-
-
-def load() -> dict[str, Any]:
-    """Return what the recorder defines."""
-    names: dict[str, Any] = {"__name__": "recorder"}
-    exec(compile(RECORDER.read_text(), "<frozen importlib hackathon>", "exec"), names)
-    return names
+LOOPS = {"plain": (1, 0), "ddp": (2, 0), "workers": (2, 2)}
+"""Loop → processes, and workers of each DataLoader."""
+GOAL = 100.0
+"""Most microseconds of processor time a step."""
+BARE, RECORDED, MARKED, RESTING = "bare", "recorded", "marked", "resting"
 
 
 class Program:
     """A training program that makes so many steps at a time."""
 
-    def __init__(self, width: int, steps: int) -> None:
-        data = TensorDataset(torch.randn(steps * 32, 256), torch.randint(10, (steps * 32,)))
-        self.loader = DataLoader(data, batch_size=32)
-        layers = [torch.nn.Linear(256, width), torch.nn.ReLU(), torch.nn.Linear(width, width), torch.nn.ReLU()]
-        self.model = DistributedDataParallel(torch.nn.Sequential(*layers, torch.nn.Linear(width, 10)))
+    def __init__(self, steps: int, seconds: float, loop: str) -> None:
+        processes, workers = LOOPS[loop]
+        self.seconds = seconds
+        data = TensorDataset(torch.randn(steps * 8, 64), torch.randint(10, (steps * 8,)))
+        self.loader = DataLoader(data, batch_size=8, num_workers=workers)
+        self.model: torch.nn.Module = torch.nn.Sequential(
+            torch.nn.Linear(64, 64), torch.nn.ReLU(), torch.nn.Linear(64, 10)
+        )
+        if processes > 1:
+            self.model = DistributedDataParallel(self.model)
         self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.001)
 
-    def train(self) -> float:
-        """Return the processor time of an epoch, s."""
-        begin = time.process_time()
+    def train(self, ended: Callable[[float], None]) -> None:
+        """Train an epoch; `ended` gets the processor time of the thread for each step, s."""
+        begin, until = time.thread_time(), time.perf_counter()
         for batch, labels in self.loader:
             loss = torch.nn.functional.cross_entropy(self.model(batch), labels)
             self.optimizer.zero_grad()
             torch.autograd.backward(loss)
             self.optimizer.step()
-        return time.process_time() - begin
+            ended(time.thread_time() - begin)
+            now = time.perf_counter()
+            until = max(until + self.seconds, now)
+            time.sleep(until - now)
+            begin = time.thread_time()
 
 
-def recorded(names: dict[str, Any], program: Program, folder: str) -> float:
-    """Return the processor time of an epoch with the recorder, s."""
-    recorder = names["Recorder"](f"{folder}/rank-0.json")
-    for name in names["ATTACHED"]:
-        if name in sys.modules:
-            names["attach"](recorder, name, sys.modules[name])
-    try:
-        return program.train()
-    finally:
-        assert recorder.blocks
-        recorder.stop()
+class Bench:
+    """The times of steps by their kind."""
+
+    def __init__(self, program: Program, path: str) -> None:
+        self.program, self.path = program, path
+        self.times: defaultdict[str, list[float]] = defaultdict(list)
+        self.thread = 0.0
+        self.names: dict[str, Any] = {"__name__": "recorder"}
+        exec(compile(RECORDER.read_text(), "<frozen importlib hackathon>", "exec"), self.names)
+        self.started: list[int] = []
+        start = self.names["start_new_thread"]
+        self.names["start_new_thread"] = lambda *run: self.started.append(start(*run))
+
+    def without(self) -> None:
+        self.program.train(self.times[BARE].append)
+
+    def with_recorder(self) -> None:
+        recorder = self.names["Recorder"](self.path)
+        for name in self.names["ATTACHED"]:
+            if name in sys.modules:
+                self.names["attach"](recorder, name, sys.modules[name])
+        kind = MARKED
+
+        def ended(seconds: float) -> None:
+            nonlocal kind
+            self.times[kind].append(seconds)
+            kind = RECORDED if recorder.on else RESTING if recorder.asleep > 0 else MARKED
+
+        try:
+            self.program.train(ended)
+            self.thread += time.clock_gettime(time.pthread_getcpuclockid(self.started[-1]))
+        finally:
+            assert recorder.blocks
+            recorder.stop()
+
+    def report(self, loop: str) -> str:
+        """Return what the blocks showed."""
+        bare = 1e6 * median(self.times.pop(BARE))
+        steps = sum(map(len, self.times.values()))
+        thread = 1e6 * self.thread / steps
+        parts, total = [], thread
+        for kind, times in self.times.items():
+            added = 1e6 * median(times) - bare
+            total += added * len(times) / steps
+            parts.append(f"{kind} {added:.0f} µs ({100 * len(times) / steps:.0f} % of the steps)")
+        verdict = "at most" if total <= GOAL else "ABOVE"
+        return (
+            f"{loop}: {total:.0f} µs a step, {verdict} {GOAL:.0f} µs: {', '.join(parts)}, its thread {thread:.0f} µs; "
+            f"a step without it {bare:.0f} µs, {steps} steps"
+        )
+
+
+def measure(loop: str, rank: int, options: argparse.Namespace, folder: str) -> str:
+    """Return what the pairs of a rank showed."""
+    dist.init_process_group("gloo", init_method=f"file://{folder}/{loop}", rank=rank, world_size=LOOPS[loop][0])
+    steps = max(20, int(1000 * options.seconds / options.milliseconds))
+    program = Program(steps, options.milliseconds / 1000, loop)
+    program.train(lambda _: None)
+    bench, order = Bench(program, f"{folder}/rank-{rank}.json"), random.Random(1)
+    for _ in range(options.pairs):
+        for block in order.sample([bench.without, bench.with_recorder], 2):
+            block()
+    dist.destroy_process_group()
+    return bench.report(loop)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--pairs", type=int, default=41, help="interleaved pairs (at least 11)")
-    parser.add_argument("--milliseconds", type=float, default=10.0, help="processor time of a bare step, about")
-    parser.add_argument("--seconds", type=float, default=1.5, help="processor time of a block, about")
+    parser.add_argument("--pairs", type=int, default=15, help="interleaved pairs of blocks")
+    parser.add_argument("--milliseconds", type=float, default=10.0, help="time of a step")
+    parser.add_argument("--seconds", type=float, default=2.0, help="time of a block")
+    parser.add_argument("--loops", default=",".join(LOOPS), help="loops to measure")
     options = parser.parse_args()
-    if options.pairs < 11:
-        parser.error("at least 11 pairs")
+    loops = options.loops.split(",")
+    if unknown := [loop for loop in loops if loop not in LOOPS]:
+        parser.error(f"no such loop: {', '.join(unknown)}; there are {', '.join(LOOPS)}")
     torch.set_num_threads(1)
-    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT="0")
-    names, order = load(), random.Random(1)
     with tempfile.TemporaryDirectory() as folder:
-        dist.init_process_group("gloo", init_method=f"file://{folder}/meet", rank=0, world_size=1)
-        width, program = 64, Program(64, 20)
-        while program.train() / 20 < options.milliseconds / 1000:
-            width = int(width * 1.25)
-            program = Program(width, 20)
-        steps = max(20, int(1000 * options.seconds / options.milliseconds))
-        program = Program(width, steps)
-        program.train()
-        ratios, bare = [], []
-        for _ in range(options.pairs):
-            times = [0.0, 0.0]
-            for which in order.sample([0, 1], 2):
-                times[which] = recorded(names, program, folder) if which else program.train()
-            ratios.append(times[1] / times[0])
-            bare.append(times[0] / steps)
-        dist.destroy_process_group()
-    print(overhead(bare, ratios, steps))
+        for loop in loops:
+            children = []
+            for rank in range(LOOPS[loop][0]):
+                child = os.fork()
+                if child == 0:
+                    try:
+                        report = measure(loop, rank, options, folder)
+                        if rank == 0:
+                            print(report, flush=True)
+                        os._exit(0)
+                    finally:
+                        os._exit(1)
+                children.append(child)
+            codes = [os.waitpid(child, 0)[1] for child in children]
+            if any(codes):
+                sys.exit(f"{loop}: a process failed")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """What the recorder counts in programs of many shapes, and whether their ranks are said to work together: for real."""
 
+import json
 import os
 import subprocess
 import sys
@@ -26,12 +27,16 @@ class Shape(NamedTuple):
     """What is true of a program."""
 
     doubt: tuple[str, str] | None = None
-    """(id, kind) of the doubt about its ranks."""
+    """(id, kind) of the doubt about its ranks or their data."""
     rates: tuple[str, ...] = ("samples_per_s", "steps_per_s")
     work: float | None = 16
     """Samples of a step over all ranks."""
 
+    steps: int = 40
+    skipped: int = 0
 
+
+EQUAL, EACH = ("undivided-data", "equal"), ("undivided-data", "each")
 SHAPES = {
     "alone": Shape(("no-group", "recorded")),
     "world_of_one": Shape(("several-worlds", "recorded")),
@@ -46,19 +51,37 @@ SHAPES = {
     "gan": Shape(),
     "fsdp": Shape(),
     "other_package": Shape(),
+    "wgan": Shape(work=96),
+    "micro_steps": Shape(work=64),
+    "evaluated": Shape(),
+    "scaled": Shape(steps=32, skipped=8),
+    "compiled": Shape(),
+    "profiled": Shape(),
+    "equal_data": Shape(EQUAL),
+    "equal_data_fsdp": Shape(EQUAL),
+    "whole_data": Shape(EACH),
+    "own_subset": Shape(),
+    "hidden_shard": Shape(),
+    "slices": Shape(),
+    "synthetic": Shape(),
+    "constant": Shape(),
+    "tensor_parallel": Shape(),
 }
+SAME = ("ddp", "workers", "fsdp", "compiled", "profiled")
+"""Programs whose losses are compared with those without the recorder."""
 
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pytest.importorskip("torch")
     out = tmp_path_factory.mktemp("recorded")
-    subprocess.run(
-        [sys.executable, str(TESTS / "support" / "recorded_programs.py"), str(out), *SHAPES],
-        check=True,
-        timeout=STRETCH * 600,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
-    )
+    for folder, recorder, shapes in ((out, "with", tuple(SHAPES)), (out / "bare", "without", SAME)):
+        subprocess.run(
+            [sys.executable, str(TESTS / "support" / "recorded_programs.py"), str(folder), recorder, *shapes],
+            check=True,
+            timeout=STRETCH * 600,
+            env={**os.environ, "OMP_NUM_THREADS": "1"},
+        )
     for shape in SHAPES:
         RecordedRun(out / shape, RANKS)
     return out
@@ -76,6 +99,18 @@ def test_what_a_program_did_is_what_was_counted(trained: Path, shape: str) -> No
     apart = [(doubt.id, doubt.kind) for doubt in judged.doubts]
     assert apart == ([truth.doubt] if truth.doubt else [])
     assert all(rate > 0 for rate in rates(recordings(run, RANKS), RANKS).values())
+    for rank in range(RANKS):
+        recorded = json.loads((run / "steps" / f"rank-{rank}.json").read_text())
+        assert (recorded["steps"], recorded["skipped"]) == (truth.steps, truth.skipped)
+
+
+@pytest.mark.parametrize("shape", SAME)
+def test_losses_are_equal_to_the_bit_with_and_without_the_recorder(trained: Path, shape: str) -> None:
+    for rank in range(RANKS):
+        losses = (trained / shape / f"losses-{rank}.txt").read_text().splitlines()
+        assert len(set(losses)) > 30
+        assert losses == (trained / "bare" / shape / f"losses-{rank}.txt").read_text().splitlines()
+    assert not list((trained / "bare" / shape / "steps").iterdir())
 
 
 def test_a_rank_without_a_recording_leaves_the_answer_open(trained: Path) -> None:

@@ -1,28 +1,32 @@
 """Training programs of many shapes, each run by two ranks with the recorder: one process forks all of them.
 
-    python recorded_programs.py OUT SHAPE...
+    python recorded_programs.py OUT with|without SHAPE...
 
-Writes `OUT/SHAPE/steps/rank-N.json` as a run has it.
+Writes `OUT/SHAPE/steps/rank-N.json` as a run has it, and `OUT/SHAPE/losses-N.txt`: the losses of programs that `train`.
 """
 
 import atexit
 import os
+import shutil
 import sys
 import traceback
-from collections.abc import Callable
 from contextlib import nullcontext
+from itertools import islice
 from pathlib import Path
 
 import torch
+import torch._dynamo  # these are imported once, not by each rank
 import torch.distributed as dist
+import torch.distributed.fsdp
+import torch.distributed.tensor.parallel
 from torch.nn.parallel import DistributedDataParallel
-from torch.utils.data import DataLoader, Dataset, IterableDataset, TensorDataset
+from torch.utils.data import DataLoader, Dataset, IterableDataset, Subset, TensorDataset
 from torch.utils.data.distributed import DistributedSampler
 
 RANKS, STEPS = 2, 40
 RECORDER = Path(__file__).resolve().parents[2] / "templates" / "jobs" / "steps.py"
 
-Step = Callable[[torch.nn.Module, torch.optim.Optimizer, torch.Tensor, torch.Tensor], None]
+LOSSES: list[str] = []
 
 
 def data(samples: int) -> TensorDataset:
@@ -33,8 +37,10 @@ def train(model: torch.nn.Module, batches: "DataLoader[tuple[torch.Tensor, torch
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     for x, y in batches:
         optimizer.zero_grad()
-        torch.nn.functional.cross_entropy(model(x), y).backward()
+        loss = torch.nn.functional.cross_entropy(model(x), y)
+        loss.backward()
         optimizer.step()
+        LOSSES.append(loss.item().hex())
 
 
 def alone(rank: int) -> None:
@@ -168,11 +174,179 @@ def other_package(rank: int) -> None:
     alone(rank)
 
 
+def wgan(rank: int) -> None:
+    """Five steps of one optimizer for each step of the other: a round reads six batches."""
+    meet(rank)
+    critic, generator = (DistributedDataParallel(torch.nn.Linear(8, 4)) for _ in range(2))
+    optimizers = [torch.optim.SGD(model.parameters(), lr=0.1) for model in (critic, generator)]
+    for number, (x, y) in enumerate(DataLoader(data(6 * STEPS * 8), batch_size=8)):
+        model, optimizer = (critic, optimizers[0]) if number % 6 < 5 else (generator, optimizers[1])
+        optimizer.zero_grad()
+        torch.nn.functional.cross_entropy(model(x), y).backward()
+        optimizer.step()
+
+
+def micro_steps(rank: int) -> None:
+    """Four batches of a DataLoader for each step of the optimizer."""
+    meet(rank)
+    model = DistributedDataParallel(torch.nn.Linear(8, 4))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for number, (x, y) in enumerate(DataLoader(data(4 * STEPS * 8), batch_size=8), 1):
+        with model.no_sync() if number % 4 else nullcontext():
+            torch.nn.functional.cross_entropy(model(x), y).backward()
+        if number % 4 == 0:
+            optimizer.step()
+            optimizer.zero_grad()
+
+
+def evaluated(rank: int) -> None:
+    """After every second step a few large batches of another DataLoader are evaluated, not to its end."""
+    meet(rank)
+    model = DistributedDataParallel(torch.nn.Linear(8, 4))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    test = DataLoader(data(640), batch_size=64)
+    for number, (x, y) in enumerate(DataLoader(data(STEPS * 8), batch_size=8)):
+        model.train()
+        optimizer.zero_grad()
+        torch.nn.functional.cross_entropy(model(x), y).backward()
+        optimizer.step()
+        if number % 2:
+            model.eval()
+            with torch.inference_mode():
+                for batch, _ in islice(test, 3):
+                    model.module(batch)
+
+
+def scaled(rank: int) -> None:
+    """A GradScaler leaves out every fifth step: a gradient overflows."""
+    meet(rank)
+    model = DistributedDataParallel(torch.nn.Linear(8, 4))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    scaler = torch.amp.GradScaler("cpu", init_scale=2.0)
+    for number, (x, y) in enumerate(DataLoader(data(STEPS * 8), batch_size=8)):
+        optimizer.zero_grad()
+        loss = torch.nn.functional.cross_entropy(model(x), y) * (float("inf") if number % 5 == 4 else 1.0)
+        scaler.scale(loss).backward()
+        scaler.step(optimizer)
+        scaler.update()
+
+
+def compiled(rank: int) -> None:
+    """The model is compiled, for the graph alone where there is no compiler."""
+    meet(rank)
+    backend = "inductor" if shutil.which("g++") else "aot_eager"
+    model = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.ReLU(), torch.nn.Linear(8, 4))
+    train(torch.compile(DistributedDataParallel(model), backend=backend), DataLoader(data(STEPS * 8), batch_size=8))
+
+
+def profiled(rank: int) -> None:
+    """The program has torch's profiler of its own."""
+    meet(rank)
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]):
+        train(DistributedDataParallel(torch.nn.Linear(8, 4)), DataLoader(data(STEPS * 8), batch_size=8))
+
+
+def same(samples: int = STEPS * 8) -> TensorDataset:
+    """The same data on all ranks."""
+    generator = torch.Generator().manual_seed(7)
+    return TensorDataset(
+        torch.randn(samples, 8, generator=generator), torch.randint(0, 4, (samples,), generator=generator)
+    )
+
+
+def equal_data(rank: int) -> None:
+    """No sampler: all ranks read the same batches."""
+    meet(rank)
+    train(DistributedDataParallel(torch.nn.Linear(8, 4)), DataLoader(same(), batch_size=8))
+
+
+def equal_data_fsdp(rank: int) -> None:
+    from torch.distributed.fsdp import fully_shard
+
+    meet(rank)
+    model = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.Linear(8, 4))
+    fully_shard(model)
+    train(model, DataLoader(same(), batch_size=8, num_workers=1))
+
+
+def whole_data(rank: int) -> None:
+    """Each rank reads all samples, in an order of its own."""
+    meet(rank)
+    loader = DataLoader(same(STEPS * 4), batch_size=8, shuffle=True, generator=torch.Generator().manual_seed(rank))
+    model = DistributedDataParallel(torch.nn.Linear(8, 4))
+    for _ in range(2):
+        train(model, loader)
+
+
+def own_subset(rank: int) -> None:
+    """Each rank reads its part of the data set, without a sampler."""
+    meet(rank)
+    train(
+        DistributedDataParallel(torch.nn.Linear(8, 4)),
+        DataLoader(Subset(same(STEPS * 16), range(rank, STEPS * 16, RANKS)), batch_size=8),
+    )
+
+
+class Shard(Dataset[tuple[torch.Tensor, torch.Tensor]]):
+    """A part of the data that only reading shows to be one."""
+
+    def __len__(self) -> int:
+        return STEPS * 8
+
+    def __getitem__(self, index: int) -> tuple[torch.Tensor, torch.Tensor]:
+        return torch.full((8,), index / 100), torch.tensor((index * 7 + 3 * dist.get_rank()) % 4)
+
+
+def hidden_shard(rank: int) -> None:
+    meet(rank)
+    train(DistributedDataParallel(torch.nn.Linear(8, 4)), DataLoader(Shard(), batch_size=8))
+
+
+def slices(rank: int) -> None:
+    """All ranks read the same batches, and each one trains with its part."""
+    meet(rank)
+    model = DistributedDataParallel(torch.nn.Linear(8, 4))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for x, y in DataLoader(same(), batch_size=8):
+        optimizer.zero_grad()
+        torch.nn.functional.cross_entropy(model(x[rank::RANKS]), y[rank::RANKS]).backward()
+        optimizer.step()
+
+
+class FakeImages(TensorDataset):
+    """A stand-in for data."""
+
+
+def synthetic(rank: int) -> None:
+    meet(rank)
+    train(DistributedDataParallel(torch.nn.Linear(8, 4)), DataLoader(FakeImages(*same().tensors), batch_size=8))
+
+
+def constant(rank: int) -> None:
+    """All samples are equal."""
+    meet(rank)
+    part = TensorDataset(torch.zeros(STEPS * 8, 8), torch.zeros(STEPS * 8, dtype=torch.long))
+    train(DistributedDataParallel(torch.nn.Linear(8, 4)), DataLoader(part, batch_size=8))
+
+
+def tensor_parallel(rank: int) -> None:
+    """The ranks divide a layer, so they read the same data."""
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
+
+    meet(rank)
+    model = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.Linear(8, 4))
+    mesh = init_device_mesh("cpu", (RANKS,), mesh_dim_names=("tp",))
+    parallelize_module(model, mesh, {"0": ColwiseParallel(), "1": RowwiseParallel()})
+    train(model, DataLoader(same(), batch_size=8))
+
+
 SHAPES = {
     shape.__name__: shape
     for shape in (
         alone, world_of_one, unwrapped, ddp, workers, stream, tokens, time_first, accumulated, local_sgd, gan, fsdp,
-        other_package,
+        other_package, wgan, micro_steps, evaluated, scaled, compiled, profiled, equal_data, equal_data_fsdp,
+        whole_data, own_subset, hidden_shard, slices, synthetic, constant, tensor_parallel,
     )
 }  # fmt: skip
 
@@ -181,18 +355,20 @@ def meet(rank: int) -> None:
     dist.init_process_group("gloo", rank=rank, world_size=RANKS, init_method=f"file://{os.environ['MEETING']}")
 
 
-def become(shape: str, rank: int, folder: Path) -> None:
-    """Be a rank: with the recorder, to the end as an interpreter comes to it."""
+def become(shape: str, rank: int, folder: Path, recorder: bool) -> None:
+    """Be a rank, to the end as an interpreter comes to it."""
     atexit._clear()
     torch.manual_seed(rank)
     os.environ["HK_STEPS"] = str(folder / "steps" / f"rank-{rank}.json")
     os.environ["MEETING"] = str(folder / "meeting")
-    exec(compile(RECORDER.read_text(), "<frozen importlib hackathon>", "exec"), {"__name__": "hackathon_steps"})
+    if recorder:
+        exec(compile(RECORDER.read_text(), "<frozen importlib hackathon>", "exec"), {"__name__": "hackathon_steps"})
     SHAPES[shape](rank)
+    (folder / f"losses-{rank}.txt").write_text("\n".join(LOSSES))
     atexit._run_exitfuncs()
 
 
-def main(out: Path, shapes: list[str]) -> int:
+def main(out: Path, recorder: bool, shapes: list[str]) -> int:
     """Return how many ranks failed."""
     failed = 0
     for shape in shapes:
@@ -203,7 +379,7 @@ def main(out: Path, shapes: list[str]) -> int:
             if child == 0:
                 code = 1
                 try:
-                    become(shape, rank, out / shape)
+                    become(shape, rank, out / shape, recorder)
                     code = 0
                 except BaseException:
                     traceback.print_exc()
@@ -217,4 +393,4 @@ def main(out: Path, shapes: list[str]) -> int:
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    sys.exit(main(Path(sys.argv[1]), sys.argv[2:]))
+    sys.exit(main(Path(sys.argv[1]), sys.argv[2] == "with", sys.argv[3:]))

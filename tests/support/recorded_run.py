@@ -51,14 +51,18 @@ class RecordedRun:
             line["loss"] = loss if math.isfinite(loss) else "NaN" if math.isnan(loss) else "Infinity"
             self.add(f"metrics/rank-{rank}.jsonl", line | ({} if number else first))
 
-    def steps(self, rank: int, *, work: int = 8, steps: int = 40, **group: Any) -> None:
+    def steps(
+        self, rank: int, *, work: int = 8, steps: int = 40, data: object = None, replicas: int | None = None,
+        **group: Any,
+    ) -> None:  # fmt: skip
         """Write what a recorder wrote that counted batches of a DataLoader."""
         (self.path / "steps").mkdir(exist_ok=True)
         value = {
             "blocks": [{"first": 4, "last": 3 + steps, "seconds": steps / 4}],
             "work": [[work, 0, True, steps]],
             "group": {"world": self.processes, "collectives": steps, "steps": steps, "others": [], **group},
-        }
+            "data": data, "replicas": self.processes if replicas is None else replicas,
+        }  # fmt: skip
         write_json(self.path / f"steps/rank-{rank}.json", value)
 
     def saw(self, rank: int, *sums: str) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from statistics import fmean
 
 from hackathon.diagnosis.facts import FactHit, RunFacts, fact
+from hackathon.diagnosis.findings import Evidence
 from hackathon.diagnosis.silent import training
 
 _COMBINES = re.compile(
@@ -13,6 +14,8 @@ _COMBINES = re.compile(
 )
 """Words of programs that combine all ranks' losses, or give several ranks the same data on purpose."""
 _FILES, _BYTES = 200, 1 << 20
+BATCHES = 4
+"""Batches of each rank that must be equal, and be several different ones."""
 
 
 @fact("silent:same-data")
@@ -36,6 +39,36 @@ def same_data(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit]:
     evidence = training.metered_evidence(run, ranks[1], lines[ranks[1]])
     values = {"batches": str(len(data)), "ranks": shown(ranks), "distinct": str(len(by_data)), "of": str(len(lines))}
     return [FactHit(training.placed(run, evidence), values, tuple(ranks), len(ranks))]
+
+
+def undivided(run: RunFacts) -> tuple[str, FactHit] | None:
+    """Return how the ranks read data that is not divided, according to the recorders of all ranks; None if unknown.
+
+    It is `equal` if they read the same batches in the same order, `each` if each rank reads the whole data set. Only a
+    wrapper around all processes shows that the ranks need different data: with tensor or pipeline parallelism,
+    parameter servers and gradients that the program averages itself, the answer is unknown.
+    """
+    processes, ranks = run.record.processes, run.recordings
+    data = [rank.data for rank in ranks.values() if rank.data is not None and not rank.data.artificial]
+    if processes < 2 or len(data) < max(2, len(ranks)):
+        return None
+    if any(rank.parts or rank.others or rank.replicas != processes for rank in ranks.values()):
+        return None
+    first = data[0]
+    if first.dataset is None or any((rank.dataset, rank.size) != (first.dataset, first.size) for rank in data):
+        return None
+    hit = FactHit(
+        Evidence(f"steps/rank-{min(ranks)}.json", None, ""),
+        {"ranks": str(processes), "count": str(len(first.lists)), "samples": str(first.size)},
+    )
+    if len(first.lists) >= BATCHES and all(rank.lists == first.lists for rank in data):
+        shared = set(first.batches).intersection(*(rank.batches for rank in data))
+        equal = all(rank.batches[number] == first.batches[number] for rank in data for number in shared)
+        contents = {first.batches[number] for number in shared}
+        return ("equal", hit) if equal and len(shared) >= BATCHES and len(contents) > 1 else None
+    if all(rank.epoch is not None and rank.epoch + rank.largest > rank.size for rank in data):
+        return "each", hit
+    return None
 
 
 @fact("silent:same-loss")

@@ -11,7 +11,7 @@ from hackathon.config.rule_files import load_rule_file
 from hackathon.diagnosis import doubts
 from hackathon.logs.final import final_numbers
 from hackathon.runs.directory import RunDirectory
-from hackathon.scaling.doubts import SEVERITIES, Doubt
+from hackathon.scaling.doubts import CHECK, SEVERITIES, Doubt
 from hackathon.text.messages import LANGUAGES, speaking
 from support.paths import ROOT
 from support.recorded_run import RecordedRun
@@ -313,6 +313,59 @@ def test_what_the_recorders_of_all_ranks_saw_decides_whether_they_work_together(
     for rank, group in enumerate(groups):
         run.steps(rank, **group)
     assert [(each.id, each.kind) for each in judged(run).values()] == ([doubt] if doubt else [])
+
+
+DATA = {
+    "size": 320, "epoch": 320, "largest": 8, "lists": [1, 2, 3, 4, 5], "set": 7, "synthetic": False, "divided": False,
+    "batches": {"4": 11, "5": 12, "6": 13, "7": 14},
+}  # fmt: skip
+OTHER_ORDER = {"lists": [9, 8, 7, 6, 5], "batches": {"4": 21, "5": 22, "6": 23, "7": 24}}
+EACH_RANK = [{}, OTHER_ORDER]
+
+
+@pytest.mark.parametrize(
+    ("data", "group", "doubt"),
+    [
+        ([{}, {}], {}, "equal"),
+        ([{"epoch": None}] * 2, {}, "equal"),  # the first epoch did not end
+        (EACH_RANK, {}, "each"),
+        ([{"epoch": 313}, {**OTHER_ORDER, "epoch": 320}], {}, "each"),  # the last batch is dropped
+        # the data is divided
+        ([{"epoch": 160}, {**OTHER_ORDER, "epoch": 160}], {}, None),
+        ([{}, {"set": 8}], {}, None),  # parts of their own
+        ([{}, {"size": 321}], {}, None),
+        ([{}, {"batches": {"4": 11, "5": 12, "6": 13, "7": 15}}], {}, None),  # equal lists, other samples
+        ([{"divided": True}] * 2, {}, None),  # each rank takes a part of the batch
+        # not known
+        ([{"epoch": None}, {**OTHER_ORDER, "epoch": None}], {}, None),
+        ([{"set": None}] * 2, {}, None),
+        ([{"batches": {"4": 11, "5": 11, "6": 11, "7": 11}}] * 2, {}, None),  # one batch again and again
+        ([{"batches": {"4": 11, "5": 12}}] * 2, {}, None),
+        ([{"lists": [1, 2, 3]}] * 2, {}, "each"),
+        ([{"synthetic": True}] * 2, {}, None),
+        ([{}, None], {}, None),
+        # equal data is right, or may be
+        ([{}, {}], {"replicas": 0}, None),  # tensor parallelism, a mean that the program takes itself
+        ([{}, {}], {"replicas": 1}, None),
+        ([{}, {}], {"parts": True}, None),  # groups of tensors or layers besides
+        ([{}, {}], {"others": ["torch.distributed.rpc"]}, None),  # parameter servers
+        (EACH_RANK, {"others": ["mpi4py"]}, None),
+        (EACH_RANK, {"parts": True}, None),
+        (EACH_RANK, {"replicas": 0}, None),
+        # other doubts say more
+        ([{}, {}], {"collectives": 0}, None),
+    ],
+)
+def test_data_that_the_recorders_saw_undivided(
+    make: Make, data: list[dict[str, Any] | None], group: dict[str, Any], doubt: str | None
+) -> None:
+    run = make(2)
+    run.program(UNKNOWN)
+    for rank, fields in enumerate(data):
+        run.steps(rank, data=None if fields is None else {**DATA, **fields}, **group)
+    found = judged(run)
+    assert [each.kind for each in found.values() if each.id == "undivided-data"] == ([doubt] if doubt else [])
+    assert SEVERITIES["undivided-data"] == CHECK
 
 
 def test_ranks_that_were_seen_to_work_together_are_believed_whatever_the_text_says(make: Make) -> None:

@@ -201,7 +201,7 @@ def test_the_recorder_runs_in_old_pythons_and_needs_no_package() -> None:
         )
     }  # fmt: skip
     standard = {"functools", "json", "math", "os", "sys", "time", "_thread", "typing", "importlib", "atexit"}
-    assert imported == standard | {"resource"}
+    assert imported == standard | {"resource", "weakref", "binascii", "itertools"}
 
 
 def steps_of(recorder: Any, names: dict[str, Any], count: int) -> None:
@@ -343,14 +343,25 @@ class Optimizer:
         with Range("Optimizer.step#SGD.step"):
             if kwargs.get("fails"):
                 raise ValueError
+            for hook in list(HOOKS):
+                hook(self, args, kwargs)
+
+
+HOOKS: list[Callable[..., None]] = []
+"""Called after each step, as torch's optimizers do."""
+
+
+def register(hook: Callable[..., None]) -> Any:
+    HOOKS.append(hook)
+    return SimpleNamespace(remove=lambda: HOOKS.remove(hook))
 
 
 def train(names: dict[str, Any], path: Path, steps: int, each: Callable[[int], list[Optimizer]], rest: bool) -> Any:
     """Return the recorder after so many steps; `each` says whose optimizers step in each."""
     made = names["Recorder"](str(path))
     names["attach_profiler"](made, SimpleNamespace(record_function=Range))
-    if not rest:
-        made.sleep = None
+    if rest:
+        names["attach_optimizer"](made, SimpleNamespace(register_optimizer_step_post_hook=register))
     for number in range(steps):
         with Range("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"):
             pass
