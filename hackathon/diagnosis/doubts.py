@@ -38,6 +38,7 @@ RECORDED = {
     "no-group": ("no-group", "recorded"),
     "small-world": ("several-worlds", "recorded"),
     "no-collective": ("no-group", "silent"),
+    "outside": ("outside-steps", ""),
 }
 """Kind of `worlds.Apart` → (id, kind) of the doubt."""
 SLOW_START, FEW, SHIFT = 0.8, 4, 0.02

@@ -168,7 +168,7 @@ class Recorder:
         self.regular = self.regular + 1 if self.calls == self.each else 0
         self.calls, self.each = 0, self.calls
         if self.steps >= SKIPPED:
-            self.group.count(self.steps)
+            self.group.count(self.steps, self.on and not self.boundary)
         if self.look is not None and self.steps in (SKIPPED, SKIPPED + BLOCK):
             (self.look if self.steps == SKIPPED and not self.loads else self.look_away)()
         number = (self.steps - SKIPPED) // BLOCK
@@ -384,11 +384,23 @@ class Groups:
         """Steps at the first and the last look."""
         self.numbers = {}  # type: Any
         """Group → its number at the last look."""
+        self.inside = self.plain = 0
+        """Collectives in recorded steps without the end of a DataLoader, and such steps: no evaluation is in them."""
+        self.recent = self.step = 0
+        """Collectives since the end of the last step at which `count` looked, and that step."""
 
-    def count(self, steps: int) -> None:
-        """Look at the groups after so many steps; never raises."""
+    def count(self, steps: int, plain: Any = None) -> None:
+        """Look at the groups after so many steps; never raises.
+
+        `plain`: at the end of a step, whether it was recorded and no DataLoader ended in it; None within a step.
+        """
         try:
             self._count(steps)
+            if plain is not None:
+                if plain and steps == self.step + 1:
+                    self.inside += self.recent
+                    self.plain += 1
+                self.recent, self.step = 0, steps
         except Exception:
             self.collectives = None
 
@@ -405,6 +417,7 @@ class Groups:
                 before = self.numbers.get(id(group), 0 if self.first else number)
                 if self.collectives is not None:
                     self.collectives += max(0, number - before)
+                    self.recent += max(0, number - before)
             self.numbers = numbers
         self.first = self.first or steps
         self.last = steps
@@ -416,7 +429,8 @@ class Groups:
         if rpc is not None and rpc._is_current_rpc_agent_set():
             others.append("torch.distributed.rpc")
         return {
-            "world": self.world, "collectives": self.collectives, "steps": self.last - self.first, "others": others,
+            "world": self.world, "collectives": self.collectives, "steps": self.last - self.first,
+            "inside": self.inside, "plain": self.plain, "others": others,
         }  # fmt: skip
 
 

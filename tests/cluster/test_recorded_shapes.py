@@ -36,6 +36,8 @@ SHAPES = {
     "alone": Shape(("no-group", "recorded")),
     "world_of_one": Shape(("several-worlds", "recorded")),
     "unwrapped": Shape(("no-group", "silent")),
+    "evaluated": Shape(("outside-steps", "")),
+    "evaluated_ddp": Shape(),
     "ddp": Shape(),
     "workers": Shape(),
     "stream": Shape(),

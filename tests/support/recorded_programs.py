@@ -54,6 +54,26 @@ def unwrapped(rank: int) -> None:
     train(torch.nn.Linear(8, 4), DataLoader(data(STEPS * 8), batch_size=8))
 
 
+def evaluated(rank: int) -> None:
+    """As `unwrapped`, but the evaluation after each epoch adds up the losses of all ranks."""
+    meet(rank)
+    model = torch.nn.Linear(8, 4)
+    for _ in range(4):
+        train(model, DataLoader(data(STEPS * 8), batch_size=8))
+        for x, y in DataLoader(data(24), batch_size=8):
+            dist.all_reduce(torch.nn.functional.cross_entropy(model(x), y).detach())
+
+
+def evaluated_ddp(rank: int) -> None:
+    """As `evaluated`, with DDP."""
+    meet(rank)
+    model = DistributedDataParallel(torch.nn.Linear(8, 4))
+    for _ in range(2):
+        train(model, DataLoader(data(STEPS * 8), batch_size=8))
+        for x, y in DataLoader(data(24), batch_size=8):
+            dist.all_reduce(torch.nn.functional.cross_entropy(model(x), y).detach())
+
+
 def ddp(rank: int) -> None:
     meet(rank)
     part = data(STEPS * 8 * RANKS)
@@ -171,8 +191,8 @@ def other_package(rank: int) -> None:
 SHAPES = {
     shape.__name__: shape
     for shape in (
-        alone, world_of_one, unwrapped, ddp, workers, stream, tokens, time_first, accumulated, local_sgd, gan, fsdp,
-        other_package,
+        alone, world_of_one, unwrapped, evaluated, evaluated_ddp, ddp, workers, stream, tokens, time_first, accumulated,
+        local_sgd, gan, fsdp, other_package,
     )
 }  # fmt: skip
 

@@ -39,7 +39,7 @@ def needed_options(program: TrainingProgram, words: Collection[str]) -> tuple[Mo
 
     None if a call that joins can be reached with the options' defaults, or if one of its options is among `words`.
     """
-    options = _Options(program)
+    options = _Options(program, words)
     first = None
     for module in program.modules:
         for call, name in module.calls:
@@ -53,9 +53,12 @@ def needed_options(program: TrainingProgram, words: Collection[str]) -> tuple[Mo
 
 
 class _Options:
-    """The options of a program, and the values of its conditions with their defaults."""
+    """The options of a program, and the values of its conditions with their defaults.
 
-    def __init__(self, program: TrainingProgram) -> None:
+    The options among `words`, those of the command line, have no known value.
+    """
+
+    def __init__(self, program: TrainingProgram, words: Collection[str]) -> None:
         self.program = program
         self.words: dict[str, str] = {}
         """Attribute → option, as on the command line."""
@@ -72,6 +75,7 @@ class _Options:
             for call, name in module.calls:
                 if name.rpartition(".")[2] == "add_argument":
                     self._declare(call)
+        self.defaults.update((name, UNKNOWN) for name, word in self.words.items() if word in words)
 
     def _declare(self, call: ast.Call) -> None:
         texts = [node.value for node in call.args if isinstance(node, ast.Constant) and isinstance(node.value, str)]

@@ -300,6 +300,9 @@ UNKNOWN = "import torch\nimport somebodys\nsomebodys.train(torch.nn.Linear(2, 2)
         ([{"collectives": 0, "steps": 19}] * 2, None),
         ([{"world": 0, "collectives": 0, "steps": 4}] * 2, None),
         ([{"collectives": None}] * 2, None),
+        ([{"collectives": 4, "inside": 0, "plain": 20}] * 2, ("outside-steps", "")),
+        ([{"collectives": 4, "inside": 0, "plain": 19}] * 2, None),
+        ([{"collectives": 40, "inside": 20, "plain": 20}] * 2, None),
         ([{"world": 0, "collectives": 0, "others": ["mpi4py"]}] * 2, None),
         ([{"world": 0, "collectives": 0}, {}], None),
         ([{"world": 0, "collectives": 0}], None),  # the other rank has no recording

@@ -85,6 +85,14 @@ JOINED = {
         "init_distributed_device(args)\n" + LOOP
     ),
     "by a rank that it reads": "import os, torch, somebodys\nrank = int(os.environ['SLURM_PROCID'])\n" + LOOP,
+    "by the launcher's variables if an option says so, and the command has it": (
+        PARSER
+        + 'parser.add_argument("--dist-url", default="tcp://127.0.0.1:2345")\n'
+        + 'parser.add_argument("--world-size", type=int, default=-1)\nargs = parser.parse_args()\n'
+        + 'if args.dist_url == "env://":\n    args.world_size = int(os.environ["WORLD_SIZE"])\n'
+        + "if args.world_size > 1:\n    dist.init_process_group()\n"
+        + LOOP
+    ),
     "a variable that depends on itself": (
         PARSER + WORLD + "n = args.world_size\nn = n + n\nif n:\n    dist.init_process_group()\n" + LOOP
     ),
@@ -118,7 +126,7 @@ def test_a_group_that_needs_an_option_is_named_with_it(tmp_path: Path, kind: str
 
 @pytest.mark.parametrize("kind", JOINED)
 def test_a_program_whose_processes_join_is_left_alone(tmp_path: Path, kind: str) -> None:
-    assert not findings(tmp_path, JOINED[kind])
+    assert not findings(tmp_path, JOINED[kind], "python train.py --dist-url env://")
 
 
 @pytest.mark.parametrize(
