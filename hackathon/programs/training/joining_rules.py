@@ -28,10 +28,18 @@ OPTIONS = 4
 
 def joins_nowhere(program: TrainingProgram) -> bool:
     """Return whether a program trains, but none of its own files joins processes or uses a name for that."""
-    imported = {name.partition(".")[0] for module in program.modules for name in module.aliases.values()}
-    if (imported | program.strangers) & _LIBRARIES or not imported & _TRAINERS:
+    names = {name for module in program.modules for name in module.aliases.values()}
+    imported = {name.partition(".")[0] for name in names}
+    libraries = any(map(_may_join, names)) or (program.strangers - imported) & _LIBRARIES
+    if libraries or not imported & _TRAINERS:
         return False
     return not any(True for module in program.modules for _ in join_names(module.tree))
+
+
+def _may_join(name: str) -> bool:
+    """Return whether an imported name may join processes; of transformers, only its trainers do."""
+    library, _, rest = name.partition(".")
+    return library in _LIBRARIES and (library != "transformers" or rest in ("", "*") or "train" in rest.lower())
 
 
 def needed_options(program: TrainingProgram, words: Collection[str]) -> tuple[Module, ast.Call, tuple[str, ...]] | None:
