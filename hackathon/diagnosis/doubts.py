@@ -39,6 +39,7 @@ RECORDED = {
     "small-world": ("several-worlds", "recorded"),
     "no-collective": ("no-group", "silent"),
     "outside": ("outside-steps", ""),
+    "beside": ("outside-steps", "beside"),
 }
 """Kind of `worlds.Apart` → (id, kind) of the doubt."""
 SLOW_START, FEW, SHIFT = 0.8, 4, 0.02

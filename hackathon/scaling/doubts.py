@@ -36,6 +36,10 @@ _TEXTS = {
         "in {steps} recorded training steps the {processes} processes exchanged nothing; they did so only outside "
         "these steps, as evaluations do. Is the model of each process trained with the others?"
     ),
+    ("outside-steps", "beside"): N_(
+        "in {steps} recorded training steps the {processes} processes exchanged nothing through their group. Unless "
+        "the program averages its gradients with {package}, each process trains alone"
+    ),
     ("several-worlds", ""): N_(
         "the {processes} processes form {worlds} groups of {size} that do not know of each other"
     ),
