@@ -13,6 +13,7 @@ from hackathon.cli.run.rehearsal_shown import show_json, show_rehearsal
 from hackathon.jobs.resolve import Sources
 from hackathon.rehearsal.rehearsal import RehearsalLimits, is_enough, note_end, steps_of
 from hackathon.rehearsal.understood import understand
+from hackathon.rehearsal.verdict import findings
 from hackathon.runs.directory import RunDirectory
 from hackathon.runs.states import RunStatus
 from hackathon.schedulers.registry import load_cluster
@@ -177,6 +178,17 @@ def test_values_of_own_patterns_are_counted_and_enough(
     note_end(run, "silent")
     seen = understand(run, RunStatus(run.id, "CANCELLED"))
     assert (seen.ended, seen.good) == ("silent", good)
+
+
+@pytest.mark.parametrize("why", ["silent", "seconds"])
+def test_a_run_that_was_ended_before_its_first_value_did_not_fail(tmp_path: Path, why: str) -> None:
+    made = RecordedRun(tmp_path / "run", 1)
+    made.log(0, "loading the model")
+    run = RunDirectory(made.path)
+    (run.path / "client").mkdir()
+    note_end(run, why)
+    (problem,) = findings([understand(run, RunStatus(run.id, "CANCELLED"))])
+    assert problem.rule == "silent" and "--seconds" in problem.advice
 
 
 STEP = [f"step {number} loss 0.5" for number in range(30)]
