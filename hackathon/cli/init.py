@@ -134,10 +134,10 @@ def command(
     else:
         import re
 
-        from hackathon.config.command import command_words
+        from hackathon.config.command import COUNTS, command_words
 
         placeholders = dict.fromkeys(re.findall(r"(?<!\{)\{([A-Za-z_][A-Za-z0-9_]*)\}(?!\})", str(words)))
-        missing = [placeholder for placeholder in placeholders if placeholder not in assignments]
+        missing = [placeholder for placeholder in placeholders if placeholder not in (*assignments, *COUNTS)]
         if missing:
             raise RequestError(
                 "cli.init_values",
@@ -146,7 +146,7 @@ def command(
                 names=", ".join(missing),
                 example=f"-p {missing[0]}=…",
             )
-        _refuse_notebook(command_words(str(words), dict(assignments)))
+        _refuse_notebook(command_words(str(words), {**dict.fromkeys(COUNTS, 1), **assignments}))
         lines.append(f"command: {_scalar(str(words))}")
         if framework := _framework(folder, str(words)):
             lines.append(f"framework: {framework}")

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from hackathon.config.cluster import RESERVED_NAMES, Cluster
-from hackathon.config.command import command_words
+from hackathon.config.command import COUNTS, command_words
 from hackathon.config.problems import Problem, listing, shown
 from hackathon.config.project import Project
 from hackathon.config.recipe import Check, Data, InstallStep, Metric, Parameter, Recipe, Scaling
@@ -286,7 +286,7 @@ def _project(project: Project, report: Report) -> None:
         raw = report.raw.get("parameters")
         names = dict.fromkeys(raw, "") if isinstance(raw, dict) else {}
         try:
-            command_words(project.command, {**names, **declared})
+            command_words(project.command, {**dict.fromkeys(COUNTS, 1), **names, **declared})
         except RequestError as error:
             report.add(error.id, ("command",), **error.values)
         _measured(project.metric, project.metrics, project.check, report)

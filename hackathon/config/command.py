@@ -9,6 +9,8 @@ from typing import Any
 from hackathon.config.problems import nearest, shown
 from hackathon.text.errors import RequestError
 
+COUNTS = ("processes", "nodes", "processes_per_node")
+"""Placeholders with the job's own numbers, for programs that ask for them; a parameter of the same name comes first."""
 _OPERATOR = re.compile(r"\|\||&&|>>|<<|\$\(|\$\{|\$[A-Za-z_][A-Za-z0-9_]*|[|&;<>`\n]")
 _BRACES = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
 

@@ -38,6 +38,8 @@ RECORDED = {
     "no-group": ("no-group", "recorded"),
     "small-world": ("several-worlds", "recorded"),
     "no-collective": ("no-group", "silent"),
+    "outside": ("outside-steps", ""),
+    "beside": ("outside-steps", "beside"),
 }
 """Kind of `worlds.Apart` → (id, kind) of the doubt."""
 SLOW_START, FEW, SHIFT = 0.8, 4, 0.02

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from hackathon.access.ownership import ForeignFile, Trusted
 from hackathon.config.cluster import ALL_LAUNCHERS, Cluster
-from hackathon.config.command import command_words
+from hackathon.config.command import COUNTS, command_words
 from hackathon.config.project import Defaults, Project, UserSettings
 from hackathon.config.recipe import Data, Metric, Parameter, Recipe, Scaling
 from hackathon.config.records import Scalar
@@ -169,7 +169,7 @@ def resolve(sources: Sources, *, processes: int | None = None, mode: str | None 
         launcher=launcher,
         starter=cluster.starter,
         mpi=cluster.mpi,
-        command=_command(sources, values.values),
+        command=_command(sources, values.values, (total, nodes, per_node)),
         parameters=values.values,
         environment=tuple(line for line, _ in lines),
         variables={name: value for name, (value, _) in variables.items()},
@@ -333,11 +333,11 @@ def _values(sources: Sources) -> tuple[Values, Mapping[str, Parameter], Scaling]
     return choose_values(declared, layers), declared, scaling
 
 
-def _command(sources: Sources, values: Mapping[str, Scalar]) -> tuple[str, ...]:
+def _command(sources: Sources, values: Mapping[str, Scalar], counts: tuple[int, int, int]) -> tuple[str, ...]:
     if sources.recipe is not None:
         return ("python", sources.recipe.entry, *option_words(values))
     assert sources.project is not None and sources.project.command is not None
-    return command_words(sources.project.command, dict(values))
+    return command_words(sources.project.command, {**dict(zip(COUNTS, counts, strict=True)), **values})
 
 
 def _launcher(sources: Sources, choose: _Chooser) -> tuple[str, str]:

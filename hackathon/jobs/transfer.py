@@ -11,7 +11,7 @@ from typing import Any
 
 from hackathon.config import load
 from hackathon.config.cluster import ALL_LAUNCHERS, Cluster, Queue
-from hackathon.config.command import command_words
+from hackathon.config.command import COUNTS, command_words
 from hackathon.config.project import Project
 from hackathon.config.recipe import Recipe
 from hackathon.config.records import Scalar
@@ -105,8 +105,9 @@ def transfer(
     queue, nodes, processes, per_node = moved.shape()
     limit = _queue(cluster, queue)
     parameters, command = old.parameters, old.command
-    if sources.options.parameters:
-        parameters, command = _with_parameters(old, sources, files, run)
+    counts = dict(zip(COUNTS, (processes, nodes, per_node), strict=True))
+    if sources.options.parameters or (old.recipe is None and _is_counted(files)):
+        parameters, command = _with_parameters(old, sources, files, run, counts)
     lines, variables = surroundings_of_crate(old, sources) if foreign else surroundings(old, sources)
     built = sources.python_environment
     new = replace(
@@ -329,8 +330,14 @@ def _queue(cluster: Cluster, name: str | None) -> Queue:
     return cluster.queues.get(name or "", Queue())
 
 
+def _is_counted(files: Mapping[str, bytes]) -> bool:
+    """Return whether the program's own command names the job's processes or nodes."""
+    command = getattr(_carried(Project, files, "project.yaml"), "command", None) or ""
+    return any(f"{{{name}}}" in command for name in COUNTS)
+
+
 def _with_parameters(
-    old: Request, sources: Sources, files: Mapping[str, bytes], run: str
+    old: Request, sources: Sources, files: Mapping[str, bytes], run: str, counts: Mapping[str, int]
 ) -> tuple[dict[str, Scalar], tuple[str, ...]]:
     """Return all parameters with the requested ones, and the resulting command."""
     recipe = _carried(Recipe, files, "recipe.yaml") or sources.recipe if old.recipe else None
@@ -349,7 +356,7 @@ def _with_parameters(
     if recipe is not None:
         return values, ("python", recipe.entry, *option_words(values))
     assert project is not None and project.command is not None
-    return values, command_words(project.command, dict(values))
+    return values, command_words(project.command, {**counts, **values})
 
 
 def _carried(kind: type[Any], files: Mapping[str, bytes], name: str) -> Any:

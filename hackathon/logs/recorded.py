@@ -65,6 +65,9 @@ class RankRecording:
     collectives: int | None = None
     """Collectives in `looks` steps, in all process groups; None if a group does not count them."""
     looks: int = 0
+    inside: int = 0
+    """Collectives in `plain` recorded steps in which no DataLoader ended: an evaluation is in none of them."""
+    plain: int = 0
     others: tuple[str, ...] = ()
     """Packages in the process that can exchange gradients without torch.distributed."""
     parts: bool = False
@@ -114,6 +117,8 @@ def recording_of(value: object) -> RankRecording | None:
         world=count_of(group.get("world")) if group else None,
         collectives=count_of(collectives) if isinstance(collectives, int) else None,
         looks=count_of(group.get("steps")),
+        inside=count_of(group.get("inside")),
+        plain=count_of(group.get("plain")),
         others=tuple(text_of(name) for name in listed(group.get("others"))),
         parts=group.get("parts") is True,
         replicas=count_of(record.get("replicas")),

@@ -230,7 +230,7 @@ def _rank_shares(
     communication, waiting = together, None
     if together is None:
         unknown["communication"] = unknown["waiting"] = UNMARKED if compute is None else IN_COMPUTE
-    elif processes == 1:
+    elif processes == 1 or not together:
         waiting = 0.0
     elif waited is None:
         unknown["waiting"] = problem

@@ -89,7 +89,8 @@ def is_ready(
 
 
 def _of_run(rehearsal: Understood) -> list[RehearsalFinding]:
-    if not rehearsal.good and rehearsal.ended != "silent":
+    wordless = rehearsal.ended in ("silent", "seconds") and not rehearsal.metrics
+    if not rehearsal.good and not wordless:
         return [_failure(rehearsal)]
     problems = [
         _of_doubt(rehearsal, doubt) for doubt in rehearsal.doubts if doubt.id != "unsure-metric"
@@ -100,7 +101,7 @@ def _of_run(rehearsal: Understood) -> list[RehearsalFinding]:
                 "project.yaml", 0, "bad-pattern", "error", rehearsal.trouble, processes=rehearsal.processes
             )
         )
-    elif rehearsal.ended == "silent" and not rehearsal.metrics:
+    elif wordless:
         problems.append(_finding(rehearsal, "silent", "error"))
     elif rehearsal.throughput is None:
         problems.append(_finding(rehearsal, "no-throughput", "error", metric=rehearsal.metric))

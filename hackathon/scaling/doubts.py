@@ -32,6 +32,14 @@ _TEXTS = {
         "the {processes} processes do not work together: they form a group, but exchanged nothing in {steps} "
         "recorded steps"
     ),
+    ("outside-steps", ""): N_(
+        "in {steps} recorded training steps the {processes} processes exchanged nothing; they did so only outside "
+        "these steps, as evaluations do. Is the model of each process trained with the others?"
+    ),
+    ("outside-steps", "beside"): N_(
+        "in {steps} recorded training steps the {processes} processes exchanged nothing through their group. Unless "
+        "the program averages its gradients with {package}, each process trains alone"
+    ),
     ("several-worlds", ""): N_(
         "the {processes} processes form {worlds} groups of {size} that do not know of each other"
     ),
@@ -114,6 +122,7 @@ SEVERITIES = {
     "check-failed": FALSE,
     "work-mismatch": FALSE,
     "log-cut": FALSE,
+    "outside-steps": CHECK,
     "base-mismatch": CHECK,
     "warm-up-included": CHECK,
     "unsure-metric": CHECK,

@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 
 from hackathon.logs.final import RECORDED, STEPS, THROUGHPUTS
-from hackathon.logs.recorded import contradicts
+from hackathon.logs.recorded import APART, contradicts
 from hackathon.scaling.doubts import work_doubt
 from hackathon.scaling.table import RunResult
 
@@ -16,17 +16,24 @@ def throughput_source(name: str, runs: Sequence[RunResult]) -> tuple[str, str]:
     """Return the metric of a study's throughput and its source, PRINTED or RECORDED; `runs`: the successful ones.
 
     All points have the same source: `name` (the study's metric) if all runs printed it and no recorder contradicts it,
-    else the first metric that all recorders counted, else the printed one.
+    else the first metric that all recorders counted, else the printed one. Of printed steps, those far faster than the
+    recorded ones are not believed: a program may time a part of its steps only.
     """
     printed = all(name in run.metrics and run.metrics[name] != run.recorded.get(name) for run in runs)
     if not runs or (printed and name != STEPS and not any(contradicted(run, name) for run in runs)):
         return name, PRINTED
     for candidate in THROUGHPUTS:
-        if candidate == STEPS and printed:
+        if candidate == STEPS and printed and not any(_is_partial(run) for run in runs):
             break
         if all(candidate in run.recorded for run in runs):
             return candidate, RECORDED
     return name, PRINTED
+
+
+def _is_partial(run: RunResult) -> bool:
+    """Return whether the printed steps of a run are far faster than the recorded ones."""
+    recorded = run.recorded.get(STEPS)
+    return bool(recorded) and run.metrics.get(STEPS, 0.0) > APART * (recorded or 0.0)
 
 
 def contradicted(run: RunResult, name: str) -> bool:

@@ -207,7 +207,7 @@ class Recorder:
         self.regular = self.regular + 1 if self.calls == self.each else 0
         self.calls, self.each = 0, self.calls
         if self.steps >= SKIPPED:
-            self.group.count(self.steps)
+            self.group.count(self.steps, self.on and not self.boundary)
         if self.look is not None and SKIPPED <= self.steps < SKIPPED + BLOCK and not self.looks and not self.loads:
             self.looks = True
             self.look()
@@ -461,11 +461,23 @@ class Groups:
         self.others = set()  # type: Any
         self.parts = False
         """Whether some group has several processes, but not all of them: tensors or layers may be divided."""
+        self.inside = self.plain = 0
+        """Collectives in recorded steps without the end of a DataLoader, and such steps: no evaluation is in them."""
+        self.recent = self.step = 0
+        """Collectives since the end of the last step at which `count` looked, and that step."""
 
-    def count(self, steps: int) -> None:
-        """Look at the groups after so many steps; never raises."""
+    def count(self, steps: int, plain: Any = None) -> None:
+        """Look at the groups after so many steps; never raises.
+
+        `plain`: at the end of a step, whether it was recorded and no DataLoader ended in it; None within a step.
+        """
         try:
             self._count(steps)
+            if plain is not None:
+                if plain and steps == self.step + 1:
+                    self.inside += self.recent
+                    self.plain += 1
+                self.recent, self.step = 0, steps
         except Exception:
             self.collectives = None
 
@@ -483,6 +495,7 @@ class Groups:
                 before = self.numbers.get(id(group), 0 if self.first else number)
                 if self.collectives is not None:
                     self.collectives += max(0, number - before)
+                    self.recent += max(0, number - before)
             self.numbers = numbers
         if not self.world and "horovod" in sys.modules:
             self.horovod()
@@ -515,7 +528,8 @@ class Groups:
             others.append("torch.distributed.rpc")
         return {
             "world": self.world, "collectives": self.exchanged or None if self.hidden else self.collectives,
-            "steps": self.last - self.first, "others": others, "parts": self.parts,
+            "steps": self.last - self.first, "inside": self.inside, "plain": self.plain, "others": others,
+            "parts": self.parts,
         }  # fmt: skip
 
 

@@ -41,6 +41,8 @@ SHAPES = {
     "alone": Shape(("no-group", "recorded")),
     "world_of_one": Shape(("several-worlds", "recorded")),
     "unwrapped": Shape(("no-group", "silent")),
+    "evaluation_exchanges": Shape(("outside-steps", "")),
+    "evaluation_exchanges_ddp": Shape(),
     "ddp": Shape(),
     "workers": Shape(),
     "stream": Shape(),

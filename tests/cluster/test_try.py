@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
-from hackathon.cli.run.rehearsal_shown import show_json
+from hackathon.cli.run.rehearsal_shown import show_json, show_rehearsal
 from hackathon.jobs.resolve import Sources
 from hackathon.rehearsal.rehearsal import RehearsalLimits, is_enough, note_end, steps_of
 from hackathon.rehearsal.understood import understand
+from hackathon.rehearsal.verdict import findings
 from hackathon.runs.directory import RunDirectory
 from hackathon.runs.states import RunStatus
 from hackathon.schedulers.registry import load_cluster
@@ -179,6 +180,17 @@ def test_values_of_own_patterns_are_counted_and_enough(
     assert (seen.ended, seen.good) == ("silent", good)
 
 
+@pytest.mark.parametrize("why", ["silent", "seconds"])
+def test_a_run_that_was_ended_before_its_first_value_did_not_fail(tmp_path: Path, why: str) -> None:
+    made = RecordedRun(tmp_path / "run", 1)
+    made.log(0, "loading the model")
+    run = RunDirectory(made.path)
+    (run.path / "client").mkdir()
+    note_end(run, why)
+    (problem,) = findings([understand(run, RunStatus(run.id, "CANCELLED"))])
+    assert problem.rule == "silent" and "--seconds" in problem.advice
+
+
 STEP = [f"step {number} loss 0.5" for number in range(30)]
 EPOCH = "epoch 1: 812.3 samples/s"
 
@@ -224,6 +236,21 @@ def test_a_value_that_is_no_number_is_null(
 
     (told,) = json.loads(capsys.readouterr().out, parse_constant=refuse)["runs"]
     assert [each["value"] for each in told["metrics"] if each["name"] == "pace"] == [value]
+
+
+@pytest.mark.parametrize(("world", "same"), [(0, True), (2, False)])
+def test_processes_of_one_group_that_exchange_nothing_may_share_their_data(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], world: int, same: bool
+) -> None:
+    made = RecordedRun(tmp_path / "run", 2)
+    for rank in range(2):
+        made.steps(rank, world=world, collectives=0)
+    (made.path / "client").mkdir()
+    run = RunDirectory(made.path)
+    told = understand(run, RunStatus(run.id, "SUCCEEDED"))
+    assert [doubt.id for doubt in told.doubts] == ["no-group"]
+    show_rehearsal(Sources(load_cluster("laptop", [])), [], [told], [], False)
+    assert ("the same on all ranks" in capsys.readouterr().out) is same
 
 
 def test_its_runs_are_no_results(told: dict[str, tuple[Site, dict[str, Any]]]) -> None:

@@ -60,6 +60,26 @@ def unwrapped(rank: int) -> None:
     train(torch.nn.Linear(8, 4), DataLoader(data(STEPS * 8), batch_size=8))
 
 
+def evaluation_exchanges(rank: int) -> None:
+    """As `unwrapped`, but the evaluation after each epoch adds up the losses of all ranks."""
+    meet(rank)
+    model = torch.nn.Linear(8, 4)
+    for _ in range(4):
+        train(model, DataLoader(data(STEPS * 8), batch_size=8))
+        for x, y in DataLoader(data(24), batch_size=8):
+            dist.all_reduce(torch.nn.functional.cross_entropy(model(x), y).detach())
+
+
+def evaluation_exchanges_ddp(rank: int) -> None:
+    """As `evaluation_exchanges`, with DDP."""
+    meet(rank)
+    model = DistributedDataParallel(torch.nn.Linear(8, 4))
+    for _ in range(2):
+        train(model, DataLoader(data(STEPS * 8), batch_size=8))
+        for x, y in DataLoader(data(24), batch_size=8):
+            dist.all_reduce(torch.nn.functional.cross_entropy(model(x), y).detach())
+
+
 def ddp(rank: int) -> None:
     meet(rank)
     part = data(STEPS * 8 * RANKS)
@@ -344,9 +364,10 @@ def tensor_parallel(rank: int) -> None:
 SHAPES = {
     shape.__name__: shape
     for shape in (
-        alone, world_of_one, unwrapped, ddp, workers, stream, tokens, time_first, accumulated, local_sgd, gan, fsdp,
-        other_package, wgan, micro_steps, evaluated, scaled, compiled, profiled, equal_data, equal_data_fsdp,
-        whole_data, own_subset, hidden_shard, slices, synthetic, constant, tensor_parallel,
+        alone, world_of_one, unwrapped, evaluation_exchanges, evaluation_exchanges_ddp, ddp, workers, stream, tokens,
+        time_first, accumulated, local_sgd, gan, fsdp, other_package, wgan, micro_steps, evaluated, scaled, compiled,
+        profiled, equal_data, equal_data_fsdp, whole_data, own_subset, hidden_shard, slices, synthetic, constant,
+        tensor_parallel,
     )
 }  # fmt: skip
 

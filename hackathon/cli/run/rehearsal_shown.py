@@ -170,7 +170,7 @@ def _lines(rehearsal: "Understood") -> Iterator[str]:
         )
     if rehearsal.processes > 1:
         key = next(
-            (_DATA[doubt.id] for doubt in rehearsal.doubts if doubt.id in _DATA),
+            (_DATA[doubt.id] for doubt in rehearsal.doubts if doubt.id in _DATA and doubt.kind not in _GROUPED),
             N_("no sign that ranks read the same samples (`meter.saw(…)` would show it)"),
         )
         yield "  " + _("data of the ranks: {what}", what=_(key))
@@ -181,6 +181,8 @@ _DATA = {
     "no-group": N_("the same on all ranks: the program does not join a process group"),
     "several-worlds": N_("the same in each of several worlds"),
 }
+_GROUPED = frozenset({"silent", "apart", "around"})
+"""Kinds of doubts about processes in one group: a sampler may have divided their data."""
 
 
 def _step(seconds: float) -> str:

@@ -33,6 +33,8 @@ _FAILED_STEP = re.compile(
 )
 """Output of a failed step, on the rank itself or on those that waited for it."""
 
+MEETINGS = frozenset({"mpi4py"})
+"""Packages by which programs often do no more than find each other before they form a group."""
 LOOKS, LONG = 5, 20
 """Steps in which the recorder of each rank must have looked: for its group; for collectives, which may be rare."""
 
@@ -75,35 +77,48 @@ class Apart(NamedTuple):
     """Ranks that do not work together, according to their recorders."""
 
     kind: str
-    """`no-group`, `small-world` or `no-collective`."""
+    """`no-group`, `small-world`, `no-collective`, `outside` (collectives only between the training steps) or
+    `beside` (none in these steps, but a package could exchange gradients)."""
     hit: FactHit
 
 
 def meets(run: RunFacts) -> bool:
     """Return whether all ranks' recorders saw one world of all processes, and collectives between the steps."""
     ranks = run.recordings.values()
-    return bool(ranks) and all(rank.world == run.record.processes and rank.collectives for rank in ranks)
+    return bool(ranks) and all(
+        rank.world == run.record.processes and rank.collectives and (rank.inside or rank.plain < LONG) for rank in ranks
+    )
 
 
 def apart(run: RunFacts) -> Apart | None:
     """Return how the ranks train separately, according to the recorders of all ranks; None if unknown.
 
-    It is unknown if a process can exchange gradients without torch.distributed.
+    It is unknown if a process can exchange gradients without torch.distributed, and has no group that is idle.
     """
     processes, ranks = run.record.processes, list(run.recordings.values())
-    if processes < 2 or not ranks or any(rank.others or rank.looks < LOOKS for rank in ranks):
+    if processes < 2 or not ranks or any(rank.looks < LOOKS for rank in ranks):
         return None
     sizes = {rank.world for rank in ranks}
     size = sizes.pop() if len(sizes) == 1 else None
     steps = min(rank.looks for rank in ranks)
     values = {"processes": str(processes), "steps": str(steps), "size": str(size)}
     hit = FactHit(Evidence(f"steps/rank-{min(run.recordings)}.json", None, ""), values)
+    packages = {name for rank in ranks for name in rank.others}
+    if packages:  # they may exchange the gradients, but a program with a group seldom has another way
+        quiet = size == processes and all(rank.collectives is not None and not rank.inside for rank in ranks)
+        steps = min(rank.plain for rank in ranks)
+        if quiet and packages <= MEETINGS and steps >= LONG:
+            return Apart("beside", FactHit(hit.evidence, values | {"steps": str(steps), "package": min(packages)}))
+        return None
     if size == 0:
         return Apart("no-group", hit)
     if size is not None and size < processes:
         return Apart("small-world", hit)
     if size == processes and steps >= LONG and all(rank.collectives == 0 for rank in ranks):
         return Apart("no-collective", hit)
+    steps = min(rank.plain for rank in ranks)
+    if size == processes and steps >= LONG and all(rank.collectives and not rank.inside for rank in ranks):
+        return Apart("outside", FactHit(hit.evidence, values | {"steps": str(steps)}))
     return None
 
 
@@ -111,7 +126,9 @@ def apart(run: RunFacts) -> Apart | None:
 def recorded_apart(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit]:
     """Report ranks that exchange nothing, according to the recorders of all ranks."""
     observed = apart(run) if not failed(run) else None
-    if observed is None or any(check(run, {}) for check in (no_group, not_averaged, own_launcher, own_ranks)):
+    if observed is None or observed.kind in ("outside", "beside"):  # that may be right: a doubt, no failure
+        return []
+    if any(check(run, {}) for check in (no_group, not_averaged, own_launcher, own_ranks)):
         return []  # the text says where
     return [observed.hit]
 

@@ -28,10 +28,18 @@ OPTIONS = 4
 
 def joins_nowhere(program: TrainingProgram) -> bool:
     """Return whether a program trains, but none of its own files joins processes or uses a name for that."""
-    imported = {name.partition(".")[0] for module in program.modules for name in module.aliases.values()}
-    if (imported | program.strangers) & _LIBRARIES or not imported & _TRAINERS:
+    names = {name for module in program.modules for name in module.aliases.values()}
+    imported = {name.partition(".")[0] for name in names}
+    libraries = any(map(_may_join, names)) or (program.strangers - imported) & _LIBRARIES
+    if libraries or not imported & _TRAINERS:
         return False
     return not any(True for module in program.modules for _ in join_names(module.tree))
+
+
+def _may_join(name: str) -> bool:
+    """Return whether an imported name may join processes; of transformers, only its trainers do."""
+    library, _, rest = name.partition(".")
+    return library in _LIBRARIES and (library != "transformers" or rest in ("", "*") or "train" in rest.lower())
 
 
 def needed_options(program: TrainingProgram, words: Collection[str]) -> tuple[Module, ast.Call, tuple[str, ...]] | None:
@@ -39,7 +47,7 @@ def needed_options(program: TrainingProgram, words: Collection[str]) -> tuple[Mo
 
     None if a call that joins can be reached with the options' defaults, or if one of its options is among `words`.
     """
-    options = _Options(program)
+    options = _Options(program, words)
     first = None
     for module in program.modules:
         for call, name in module.calls:
@@ -53,9 +61,12 @@ def needed_options(program: TrainingProgram, words: Collection[str]) -> tuple[Mo
 
 
 class _Options:
-    """The options of a program, and the values of its conditions with their defaults."""
+    """The options of a program, and the values of its conditions with their defaults.
 
-    def __init__(self, program: TrainingProgram) -> None:
+    The options among `words`, those of the command line, have no known value.
+    """
+
+    def __init__(self, program: TrainingProgram, words: Collection[str]) -> None:
         self.program = program
         self.words: dict[str, str] = {}
         """Attribute → option, as on the command line."""
@@ -72,6 +83,7 @@ class _Options:
             for call, name in module.calls:
                 if name.rpartition(".")[2] == "add_argument":
                     self._declare(call)
+        self.defaults.update((name, UNKNOWN) for name, word in self.words.items() if word in words)
 
     def _declare(self, call: ast.Call) -> None:
         texts = [node.value for node in call.args if isinstance(node, ast.Constant) and isinstance(node.value, str)]

@@ -259,6 +259,15 @@ def test_init_with_copy_runs_the_copy(project: Path, capsys: pytest.CaptureFixtu
     assert request["source"] == str((project / "mine").resolve())
 
 
+def test_a_command_may_name_the_jobs_own_numbers(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["init", "--command", "python train.py --devices {processes}", "--cluster", "laptop", "mine"]
+    assert run(words) == 0
+    assert run(["render", "mine", "--processes", "3", "--json"]) == 0
+    output = capsys.readouterr().out
+    request = json.loads(output[output.index('{"request"') :])["request"]
+    assert request["command"][-2:] == ["--devices", "3"] and request["parameters"] == {}
+
+
 def test_a_project_that_init_refuses_is_not_left_behind(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["init", "--command", "python train.py", "--cluster", "laptop"]
     assert run([*words, "--name", "a/b", "new"]) == 2

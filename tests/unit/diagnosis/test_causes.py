@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import pytest
 
-from hackathon.config.load import load_rules
+from hackathon.config.rule_files import load_rules
 from hackathon.diagnosis import diagnose
 from hackathon.diagnosis.scan import RuleSet
 from support.paths import SAMPLES

@@ -300,6 +300,12 @@ UNKNOWN = "import torch\nimport somebodys\nsomebodys.train(torch.nn.Linear(2, 2)
         ([{"collectives": 0, "steps": 19}] * 2, None),
         ([{"world": 0, "collectives": 0, "steps": 4}] * 2, None),
         ([{"collectives": None}] * 2, None),
+        ([{"collectives": 4, "inside": 0, "plain": 20}] * 2, ("outside-steps", "")),
+        ([{"collectives": 4, "inside": 0, "plain": 19}] * 2, None),
+        ([{"collectives": 0, "inside": 0, "plain": 20, "others": ["mpi4py"]}] * 2, ("outside-steps", "beside")),
+        ([{"collectives": 0, "inside": 0, "plain": 20, "others": ["horovod", "mpi4py"]}] * 2, None),
+        ([{"collectives": 9, "inside": 9, "plain": 20, "others": ["mpi4py"]}] * 2, None),
+        ([{"collectives": 40, "inside": 20, "plain": 20}] * 2, None),
         ([{"world": 0, "collectives": 0, "others": ["mpi4py"]}] * 2, None),
         ([{"world": 0, "collectives": 0}, {}], None),
         ([{"world": 0, "collectives": 0}], None),  # the other rank has no recording

@@ -212,6 +212,27 @@ def test_lines_of_the_program_stay_in_their_place(tmp_path: Path, here: Path) ->
         transfer(old, sources, run="k", files=files, source="x", foreign=True)
 
 
+def test_a_command_with_the_jobs_own_numbers_follows_its_size(tmp_path: Path, here: Path) -> None:
+    folder = tmp_path / "own"
+    folder.mkdir()
+    (folder / "project.yaml").write_text(
+        "name: own\ncommand: python train.py --devices {processes_per_node} --world {processes} --nodes {nodes}\n"
+        "cluster: reedbush-h\ngroup: pz0425\n"
+    )
+    old = resolve(gather(None, Options(nodes=2), {}, folder))
+    assert old.command == ("python", "train.py", "--devices", "2", "--world", "4", "--nodes", "2")
+    assert old.parameters == {}
+    larger = resolve(gather(None, Options(), {}, folder), processes=8)
+    assert larger.command[2:] == ("--devices", "2", "--world", "8", "--nodes", "4")
+    files = {"project.yaml": (folder / "project.yaml").read_bytes()}
+    sources = sources_here(old, Options(cluster="reedbush-h", nodes=3), {}, here)
+    assert transfer(old, sources, run="k", files=files, source="x", foreign=False)[0].command[-3:] == (
+        "6",
+        "--nodes",
+        "3",
+    )
+
+
 def test_a_request_without_origins_of_its_lines(tmp_path: Path, here: Path) -> None:
     """Runs of an older toolkit: lines of a known profile and lines about modules are the machine's."""
     old = recorded(tmp_path)

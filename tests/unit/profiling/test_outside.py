@@ -66,6 +66,13 @@ def unknown(shares: RunShares) -> dict[str, str]:
     return dict(told)
 
 
+def test_ranks_that_exchange_nothing_in_their_steps_wait_for_nobody(tmp_path: Path) -> None:
+    silent = file(blocks=[block(4, communication=0.0, rest=0.5) | {"collectives": [[]] * 8}])
+    shares = shares_in(tmp_path, silent, silent)
+    assert {(rank.communication, rank.waiting) for rank in shares.ranks} == {(0.0, 0.0)}
+    assert "waiting" not in unknown(shares)
+
+
 def test_each_part_is_told_and_the_rest_is_divided_as_the_samples_are(tmp_path: Path) -> None:
     late = file(blocks=[block(4 + 8 * each, waits=0.005, communication=0.05, rest=0.45) for each in range(4)])
     shares = shares_in(tmp_path, file(), late)

@@ -17,6 +17,7 @@ NOWHERE = {
     "a pool for its files": "import torch\nfrom multiprocessing import Pool\nPool(2).map(len, names)\n" + LOOP,
     "the size of a terminal": "import os, torch\nwidth = os.popen('stty size').read()\n" + LOOP,
     "a package of graphs": "import torch\nfrom torch_geometric.loader import NeighborLoader\n" + LOOP,
+    "a model of a library with a trainer": "import torch\nfrom transformers import GPT2LMHeadModel\n" + LOOP,
     "a package that nobody knows": "import torch, somebodys\nsomebodys.train(torch.nn.Linear(2, 2))\n",
 }
 WITH_OPTION = {
@@ -80,11 +81,20 @@ JOINED = {
         "    dist.init_process_group()\n" + LOOP
     ),
     "by a library": "import torch\nfrom accelerate import Accelerator\naccelerator = Accelerator()\n" + LOOP,
+    "by the trainer of a library": "import torch\nfrom transformers import GPT2LMHeadModel, Trainer\n" + LOOP,
     "by the helper of a package": (
         "import torch\nfrom timm.utils import init_distributed_device\nimport somebodys\n"
         "init_distributed_device(args)\n" + LOOP
     ),
     "by a rank that it reads": "import os, torch, somebodys\nrank = int(os.environ['SLURM_PROCID'])\n" + LOOP,
+    "by the launcher's variables if an option says so, and the command has it": (
+        PARSER
+        + 'parser.add_argument("--dist-url", default="tcp://127.0.0.1:2345")\n'
+        + 'parser.add_argument("--world-size", type=int, default=-1)\nargs = parser.parse_args()\n'
+        + 'if args.dist_url == "env://":\n    args.world_size = int(os.environ["WORLD_SIZE"])\n'
+        + "if args.world_size > 1:\n    dist.init_process_group()\n"
+        + LOOP
+    ),
     "a variable that depends on itself": (
         PARSER + WORLD + "n = args.world_size\nn = n + n\nif n:\n    dist.init_process_group()\n" + LOOP
     ),
@@ -118,7 +128,7 @@ def test_a_group_that_needs_an_option_is_named_with_it(tmp_path: Path, kind: str
 
 @pytest.mark.parametrize("kind", JOINED)
 def test_a_program_whose_processes_join_is_left_alone(tmp_path: Path, kind: str) -> None:
-    assert not findings(tmp_path, JOINED[kind])
+    assert not findings(tmp_path, JOINED[kind], "python train.py --dist-url env://")
 
 
 @pytest.mark.parametrize(

@@ -44,6 +44,8 @@ def scaled(factor: float, *, names: tuple[str, ...] = ("samples_per_s",)) -> dic
         ({1: {"samples_per_s": 100.0}, 2: {}}, scaled(2), "samples_per_s", "recorded", 200.0),
         (scaled(1, names=("steps_per_s",)), scaled(8), "samples_per_s", "recorded", 800.0),
         (scaled(1, names=("steps_per_s",)), scaled(9, names=("steps_per_s",)), "steps_per_s", "printed", 100.0),
+        # a program that times only a part of its steps
+        (scaled(3, names=("steps_per_s",)), scaled(1, names=("steps_per_s",)), "steps_per_s", "recorded", 100.0),
         ({1: {}, 2: {}}, scaled(9, names=("steps_per_s",)), "steps_per_s", "recorded", 900.0),
         ({1: {}, 2: {}}, {1: {"samples_per_s": 7.0}, 2: {}}, "samples_per_s", "printed", 7.0),
     ],
