@@ -10,12 +10,11 @@ from hackathon.config.rule import LEVELS, Rule
 from hackathon.diagnosis.check_command import NOT_KNOWN, commands_here
 from hackathon.diagnosis.checks import find_check
 from hackathon.diagnosis.copied_paths import left_behind
-from hackathon.diagnosis.events import first_event
+from hackathon.diagnosis.events import first_event, on_gpu_zero
 from hackathon.diagnosis.exit_checks import killed_ranks
 from hackathon.diagnosis.exits import Exits, labelled_ranks, read_exits
 from hackathon.diagnosis.facts import FactHit, RunFacts
 from hackathon.diagnosis.findings import Evidence, Finding
-from hackathon.diagnosis.gpu_tables import on_gpu_zero
 from hackathon.diagnosis.hangs.standstill import Standstill
 from hackathon.diagnosis.log_tails import (
     End,

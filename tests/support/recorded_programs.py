@@ -9,6 +9,7 @@ import atexit
 import os
 import shutil
 import sys
+import time
 import traceback
 from contextlib import nullcontext
 from itertools import islice
@@ -33,12 +34,16 @@ def data(samples: int) -> TensorDataset:
     return TensorDataset(torch.randn(samples, 8), torch.randint(0, 4, (samples,)))
 
 
-def train(model: torch.nn.Module, batches: "DataLoader[tuple[torch.Tensor, torch.Tensor]]") -> None:
+def train(
+    model: torch.nn.Module, batches: "DataLoader[tuple[torch.Tensor, torch.Tensor]]", seconds: float = 0.0
+) -> None:
+    """Train for an epoch; `seconds`: of other work in each step, for of short steps the recorder leaves most out."""
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     for x, y in batches:
         optimizer.zero_grad()
         loss = torch.nn.functional.cross_entropy(model(x), y)
         loss.backward()
+        time.sleep(seconds)
         optimizer.step()
         LOSSES.append(loss.item().hex())
 
@@ -64,8 +69,8 @@ def evaluation_exchanges(rank: int) -> None:
     """As `unwrapped`, but the evaluation after each epoch adds up the losses of all ranks."""
     meet(rank)
     model = torch.nn.Linear(8, 4)
-    for _ in range(4):
-        train(model, DataLoader(data(STEPS * 8), batch_size=8))
+    for _ in range(6):
+        train(model, DataLoader(data(STEPS * 8), batch_size=8), 0.02)
         for x, y in DataLoader(data(24), batch_size=8):
             dist.all_reduce(torch.nn.functional.cross_entropy(model(x), y).detach())
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hackathon.cli.main import run
-from hackathon.config import load, rule_files
+from hackathon.config import rule_files
 from hackathon.config.literals import SHORTEST, PatternError, analysed, compiled
 from hackathon.config.problems import ConfigError
 from hackathon.config.rule import Part, Rule
@@ -354,7 +354,7 @@ def test_rules_show(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypa
 
 def test_rules_check(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(load, "shipped", tmp_path.joinpath)
+    monkeypatch.setattr(rule_files, "shipped", tmp_path.joinpath)
     assert run(["rules", "check"]) == 0
     assert capsys.readouterr().out == "No rule files were found.\n"
     good = write(tmp_path / "good.yaml", GOOD)
