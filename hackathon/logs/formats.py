@@ -17,6 +17,8 @@ from hackathon.logs.readers import (
     NAME,
     NUMBER,
     Chainer,
+    DeepSpeed,
+    Fairseq,
     Keras,
     Lightning,
     MlLog,
@@ -24,10 +26,10 @@ from hackathon.logs.readers import (
     Pairs,
     Patterns,
     Reader,
+    StepTimes,
     Torchtitan,
     chainer_values,
 )
-from hackathon.logs.step_lines import DeepSpeed, Fairseq, StepTimes
 from hackathon.logs.values import NumberStream, number
 from hackathon.logs.words import ALL, EACH, MARKS, RATES, CustomaryWords, settled
 
