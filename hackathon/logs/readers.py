@@ -1,7 +1,8 @@
 """Readers of one output format each: lines in, (metric, value) out. They store only a few values.
 
 Frameworks and public programs print the time of a training step in many ways: in `Time  0.123 ( 0.200)` the number in
-brackets is a running average, and the one before it counts. An implausible value (a progress bar's first `?it/s`) is omitted. Lines come without escape sequences.
+brackets is a running average, and the one before it counts. An implausible value (a progress bar's first `?it/s`) is
+omitted. Lines come without escape sequences.
 """
 
 import json
