@@ -23,6 +23,8 @@ APART = 1.5
 """Factor between a printed throughput and the recorded one up to which the recorder confirms it."""
 COMPARED = 20
 """Recorded steps of each rank from which a printed throughput is compared with the recorded one."""
+EQUAL_BATCHES = 4
+"""Least batches that ranks must have in common, with several contents, to have read the same data."""
 CLAIMED = 0.9
 """Least share of the steps with batches of a DataLoader for a throughput in samples."""
 
@@ -43,8 +45,10 @@ class DataRecording:
     """Checksums of the first lists of indices."""
     batches: Mapping[str, int]
     """Number of a batch → checksum of its first values."""
-    artificial: bool
-    """Whether the data set is called synthetic, or the model took only a part of each batch."""
+    synthetic: bool
+    """Whether the data set is called so: a benchmark trains with it as if each rank had data of its own."""
+    divided: bool
+    """Whether the model took only a part of each batch."""
 
 
 @dataclass(frozen=True)
@@ -81,6 +85,20 @@ class RankRecording:
     def steps_per_s(self) -> float:
         """Steps per second."""
         return self.steps / self.seconds
+
+    def reads_as(self, other: "RankRecording") -> bool:
+        """Return whether two ranks read the same batches: same lists of samples, same contents.
+
+        False where that is not proved: without such records, and for data that is synthetic or the same in every batch.
+        """
+        own, theirs = self.data, other.data
+        if own is None or theirs is None or own.size != theirs.size or own.synthetic or theirs.synthetic:
+            return False
+        if len(own.lists) < EQUAL_BATCHES or own.lists != theirs.lists:
+            return False
+        shared = own.batches.keys() & theirs.batches.keys()
+        equal = all(own.batches[number] == theirs.batches[number] for number in shared)
+        return equal and len(shared) >= EQUAL_BATCHES and len({own.batches[number] for number in shared}) > 1
 
 
 def recordings(run: Path, processes: int) -> dict[int, RankRecording]:
@@ -139,7 +157,8 @@ def _data(value: Mapping[str, object]) -> DataRecording | None:
         dataset=dataset if isinstance(dataset, int) else None,
         lists=tuple(number for number in listed(value.get("lists"))[:LISTS] if isinstance(number, int)),
         batches={str(name): number for name, number in list(batches.items())[:LISTS] if isinstance(number, int)},
-        artificial=value.get("synthetic") is True or value.get("divided") is True,
+        synthetic=value.get("synthetic") is True,
+        divided=value.get("divided") is True,
     )
 
 
@@ -172,18 +191,35 @@ def rates(ranks: Mapping[int, RankRecording], processes: int) -> dict[str, float
     """Return the throughput of all processes by metric name: steps/s, and samples/s and tokens/s if known.
 
     Samples are known if each rank draws its batches from a DataLoader. If only some ranks were read, the others count
-    with their mean.
+    with their mean. What several ranks read counts once (`_readers`).
     """
     if not ranks:
         return {}
     every = list(ranks.values())
     numbers = {}
-    if all(rank.batches and rank.samples for rank in every):
-        share = processes / len(every)
-        numbers["samples_per_s"] = share * sum(rank.samples * rank.steps_per_s for rank in every)
+    readers = _readers(every, processes)
+    if readers and all(rank.batches and rank.samples for rank in every):
+        numbers["samples_per_s"] = sum(share * rank.samples * rank.steps_per_s for rank, share in readers)
         if all(rank.tokens for rank in every):
-            numbers["tokens_per_s"] = share * sum(rank.tokens * rank.steps_per_s for rank in every)
+            numbers["tokens_per_s"] = sum(share * rank.tokens * rank.steps_per_s for rank, share in readers)
     return numbers | {"steps_per_s": median(rank.steps_per_s for rank in every)}
+
+
+def _readers(ranks: Sequence[RankRecording], processes: int) -> list[tuple[RankRecording, float]]:
+    """Return (rank, how many times its work counts), one rank for all that read the same batches as it.
+
+    Such ranks take slices of a batch, share one model, or do the same work twice: in each case the step trains with
+    one batch. Empty where only some ranks were read, and a part of these read the same: then the others are unknown.
+    """
+    readers: list[RankRecording] = []
+    for rank in ranks:
+        if not any(rank.reads_as(reader) for reader in readers):
+            readers.append(rank)
+    if len(readers) == 1 and len(ranks) > 1:
+        return [(readers[0], 1.0)]
+    if len(ranks) < processes and (len(readers) < len(ranks) or any(rank.parts for rank in ranks)):
+        return []
+    return [(rank, processes / len(ranks)) for rank in readers]
 
 
 def contradicts(metric: str, printed: float | None, recorded: float | None) -> bool:
@@ -207,7 +243,7 @@ def is_comparable(ranks: Mapping[int, RankRecording]) -> bool:
 
 def work_of_step(ranks: Mapping[int, RankRecording], processes: int) -> float | None:
     """Return the samples of a step over all processes; None if a rank's input is unknown."""
-    every = list(ranks.values())
-    if not every or not all(rank.samples for rank in every):
+    readers = _readers(list(ranks.values()), processes)
+    if not readers or not all(rank.samples for rank in ranks.values()):
         return None
-    return processes / len(every) * sum(rank.samples for rank in every)
+    return sum(share * rank.samples for rank, share in readers)

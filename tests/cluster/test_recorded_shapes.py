@@ -59,15 +59,15 @@ SHAPES = {
     "scaled": Shape(steps=32, skipped=8),
     "compiled": Shape(),
     "profiled": Shape(),
-    "equal_data": Shape(EQUAL),
-    "equal_data_fsdp": Shape(EQUAL),
+    "equal_data": Shape(EQUAL, work=8),
+    "equal_data_fsdp": Shape(EQUAL, work=8),
     "whole_data": Shape(EACH),
     "own_subset": Shape(),
     "hidden_shard": Shape(),
-    "slices": Shape(),
+    "slices": Shape(work=8),
     "synthetic": Shape(),
     "constant": Shape(),
-    "tensor_parallel": Shape(),
+    "tensor_parallel": Shape(work=8),
 }
 SAME = ("ddp", "workers", "fsdp", "compiled", "profiled")
 """Programs whose losses are compared with those without the recorder."""

@@ -7,6 +7,7 @@ from statistics import fmean
 from hackathon.diagnosis.facts import FactHit, RunFacts, fact
 from hackathon.diagnosis.findings import Evidence
 from hackathon.diagnosis.silent import training
+from hackathon.logs.recorded import EQUAL_BATCHES
 
 _COMBINES = re.compile(
     r"all_?reduce|reduce\(|gather|sync_dist|MetricAverage|pmean|psum|create_multi_node|MirroredStrategy|distribute\."
@@ -14,8 +15,6 @@ _COMBINES = re.compile(
 )
 """Words of programs that combine all ranks' losses, or give several ranks the same data on purpose."""
 _FILES, _BYTES = 200, 1 << 20
-BATCHES = 4
-"""Batches of each rank that must be equal, and be several different ones."""
 
 
 @fact("silent:same-data")
@@ -49,7 +48,7 @@ def undivided(run: RunFacts) -> tuple[str, FactHit] | None:
     parameter servers and gradients that the program averages itself, the answer is unknown.
     """
     processes, ranks = run.record.processes, run.recordings
-    data = [rank.data for rank in ranks.values() if rank.data is not None and not rank.data.artificial]
+    data = [rank.data for rank in ranks.values() if rank.data and not (rank.data.synthetic or rank.data.divided)]
     if processes < 2 or len(data) < max(2, len(ranks)):
         return None
     if any(rank.parts or rank.others or rank.replicas != processes for rank in ranks.values()):
@@ -61,11 +60,9 @@ def undivided(run: RunFacts) -> tuple[str, FactHit] | None:
         Evidence(f"steps/rank-{min(ranks)}.json", None, ""),
         {"ranks": str(processes), "count": str(len(first.lists)), "samples": str(first.size)},
     )
-    if len(first.lists) >= BATCHES and all(rank.lists == first.lists for rank in data):
-        shared = set(first.batches).intersection(*(rank.batches for rank in data))
-        equal = all(rank.batches[number] == first.batches[number] for rank in data for number in shared)
-        contents = {first.batches[number] for number in shared}
-        return ("equal", hit) if equal and len(shared) >= BATCHES and len(contents) > 1 else None
+    recordings = list(ranks.values())
+    if len(first.lists) >= EQUAL_BATCHES and all(rank.lists == first.lists for rank in data):
+        return ("equal", hit) if all(rank.reads_as(recordings[0]) for rank in recordings) else None
     if all(rank.epoch is not None and rank.epoch + rank.largest > rank.size for rank in data):
         return "each", hit
     return None

@@ -111,3 +111,43 @@ def test_a_printed_number_is_compared_with_enough_recorded_steps(
     numbers = final_numbers(run.path, RunDirectory(run.path).known(), over=True)
     assert numbers.values["samples_per_s"] == float(said.split()[0])
     assert (dict(numbers.sure), numbers.recorded.get("samples_per_s")) == (sure, recorded)
+
+
+def reading(stream: int, **more: Any) -> dict[str, Any]:
+    """A rank's file that read the batches of a stream."""
+    lists, batches = [stream * 100 + n for n in range(5)], {str(n): stream * 1000 + n for n in range(5)}
+    data = {"size": 64, "epoch": 40, "largest": 8, "set": 7, "lists": lists, "batches": batches}
+    return {**FILE, "data": {**data, **more}}
+
+
+def samples_of(tmp_path: Path, files: list[dict[str, Any]], processes: int = 0) -> float | None:
+    run = write(tmp_path, dict(enumerate(files)))
+    count = processes or len(files)
+    return rates(recordings(run, count), count).get("samples_per_s")
+
+
+def test_what_ranks_read_together_counts_once(tmp_path: Path) -> None:
+    """Two groups of two ranks, each of which divides a model: 2 × 8 samples in each of 4 steps per second."""
+    assert samples_of(tmp_path, [reading(1), reading(1), reading(2), reading(2)]) == 64.0
+
+
+@pytest.mark.parametrize(
+    "second",
+    [
+        reading(1, synthetic=True), reading(1, lists=[1, 2, 3]), reading(1, batches={}),
+        reading(1, batches=dict.fromkeys("01234", 3)), {**FILE, "data": None},
+    ],
+)  # fmt: skip
+def test_what_is_not_proved_to_be_the_same_counts_for_each_rank(tmp_path: Path, second: dict[str, Any]) -> None:
+    assert samples_of(tmp_path, [second, second]) == 64.0
+
+
+def test_of_many_ranks_those_between_are_not_guessed(tmp_path: Path) -> None:
+    """Only each second rank's file is read: its neighbour may have read the same data."""
+    parts = {"group": {**GROUP, "world": 2 * RANKS, "parts": True}}
+    (tmp_path / "divided").mkdir()
+    assert samples_of(tmp_path / "divided", [{**reading(n), **parts} for n in range(2 * RANKS)]) is None
+    (tmp_path / "apart").mkdir()
+    assert samples_of(tmp_path / "apart", [reading(n) for n in range(2 * RANKS)]) == 2 * RANKS * 32.0
+    (tmp_path / "same").mkdir()
+    assert samples_of(tmp_path / "same", [reading(1)] * (2 * RANKS)) == 32.0
