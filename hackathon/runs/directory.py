@@ -334,7 +334,12 @@ def list_ids(folder: Path) -> list[str]:
 
 
 def is_record(entry: "os.DirEntry[str]") -> bool:
-    """Return whether a folder in `runs` or `studies` is the toolkit's, by its name or else by its files."""
+    """Return whether an entry of `runs` or `studies` is the toolkit's: by its name, or a folder by its files.
+
+    Runs that were moved to another disk have links in their places.
+    """
+    if entry.is_symlink() or not entry.is_dir():
+        return entry.is_symlink() and _ID.match(entry.name) is not None
     return _ID.match(entry.name) is not None or any(
         os.path.lexists(f"{entry.path}/{name}") for name in ("request.json", "study.json", "client")
     )

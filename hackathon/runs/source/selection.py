@@ -75,12 +75,11 @@ def derived(folder: Path) -> set[str]:
     """
     paths: set[str] = set()
     for name in RECORDS_IN:
-        with suppress(OSError), os.scandir(folder / name) as entries:
-            paths |= {
-                f"{name}/{entry.name}"
-                for entry in entries
-                if entry.name[0] == "." or (entry.is_dir(follow_symlinks=False) and is_record(entry))
-            }
+        with suppress(OSError), os.scandir(folder / name) as scanned:
+            listing = list(scanned)
+            own = {f"{name}/{entry.name}" for entry in listing if entry.name[0] == "." or is_record(entry)}
+            # a link to a folder on another disk cannot be copied in part
+            paths |= {name} if (folder / name).is_symlink() and (own or not listing) else own
     with suppress(OSError), os.scandir(folder / SITE) as entries:
         if any(entry.name.startswith(SITE) and os.path.lexists(f"{entry.path}/{PUBLICATION}") for entry in entries):
             paths.add(SITE)

@@ -464,3 +464,20 @@ def test_a_file_that_becomes_something_else_while_it_is_read(tmp_path: Path, kin
     thread.start()
     thread.join(STRETCH * 60)
     assert raised
+
+
+def test_records_on_another_disk_are_no_part_of_the_source(tmp_path: Path) -> None:
+    """`runs` may be a link, and so may a run in it; a linked folder without records is the user's."""
+    folder, disk = tmp_path / "project", tmp_path / "disk"
+    for path in (folder / "studies", disk / "runs" / "20260301-100000-toy-2p-abcdefgh", disk / "run", disk / "own"):
+        path.mkdir(parents=True)
+    (folder / "train.py").write_text("pass\n")
+    (folder / "runs").symlink_to(disk / "runs")
+    (folder / "studies" / "20260301-100000-toy-abcdefgh").symlink_to(disk / "run")
+    assert [*selection.select(folder).sizes] == ["train.py"]
+    (folder / "runs").unlink()
+    (folder / "runs").symlink_to(disk / "own")
+    assert [*selection.select(folder).sizes] == ["train.py"]  # empty: the next run will lie there
+    (disk / "own" / "mine.txt").write_text("mine\n")
+    with pytest.raises(RequestError, match="runs"):
+        selection.select(folder)
