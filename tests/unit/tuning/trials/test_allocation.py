@@ -37,7 +37,7 @@ def test_a_slurm_job_that_does_not_tell_is_refused(text: str) -> None:
 
 
 def test_elsewhere_it_is_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(allocation.machine, "gpus", lambda: 2)
+    monkeypatch.setattr(allocation, "gpus_here", lambda: 2)
     found = find_allocation({})
     assert found.cores == tuple(sorted(os.sched_getaffinity(0))) and found.gpus == ("0", "1") and not found.step_of
     assert find_allocation({"CUDA_VISIBLE_DEVICES": "3, 5"}).gpus == ("3", "5")
