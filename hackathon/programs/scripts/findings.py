@@ -223,7 +223,7 @@ RULES: dict[str, LintRule] = {
     "gpus-by-share": LintRule("error", "refused", N_("{queue} on {site} gives GPUs of a node: ask with `{better}`.")),
     "nodes-not-gpus": LintRule("error", "refused", N_("{queue} on {site} gives nodes: ask with `{better}`.")),
     "slots-beside-type": LintRule(
-        "warning", "refused", N_("a resource type of {site} has its own slots: leave `-pe` out.")
+        "error", "refused", N_("a resource type of {site} has its own slots: leave `-pe` out.")
     ),
     "resource-beside-select": LintRule(
         "error", "refused", N_("{scheduler} refuses `{option}` beside `-l select`: write it inside the select.")
