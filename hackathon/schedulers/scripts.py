@@ -214,8 +214,6 @@ class ScriptLanguage:
     """Options whose value is a list of `name=value`."""
     plugin_options: str = r"\Z."
     """Regular expression of options from plug-ins of sites or from relatives of this scheduler."""
-    has_plug_ins: bool = False
-    """Whether plug-ins of a site add options with two dashes."""
     relatives_differ: "Callable[[list[Setting]], bool]" = lambda settings: False
     """Return whether nothing in a header shows that it is for such a relative."""
     meant: Mapping[str, str] = field(default_factory=dict)

@@ -131,11 +131,6 @@ RULES: dict[str, LintRule] = {
         "error", "refused", N_("{scheduler} takes `{word}` for the name of a file: {option} is missing.")
     ),
     "unknown-option": LintRule("error", "refused", N_("{scheduler} refuses the option `{option}`.")),
-    "plug-in-option": LintRule(
-        "warning",
-        "refused",
-        N_("{scheduler} itself has no option `{option}`: it refuses the job unless the site has a plug-in for it."),
-    ),
     "other-version": LintRule(
         "warning",
         "refused",

@@ -200,8 +200,6 @@ def _unknown(look: ScriptLook, directive: Directive) -> None:
         if relative:
             look.add("other-version", directive.line, option=option,
                      severity="error" if language.relatives_differ(look.settings) else None)  # fmt: skip
-        elif language.has_plug_ins and not near and option.startswith("--") and option not in language.options:
-            look.add("plug-in-option", directive.line, option=option)
         else:
             look.add("unknown-option", directive.line, better, option=option)
 

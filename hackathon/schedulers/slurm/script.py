@@ -357,7 +357,6 @@ LANGUAGE = ScriptLanguage(
         "--name": "--job-name",
         "--memory": "--mem",
     },
-    has_plug_ins=True,
     separators="hetjob|packjob",
     output_name="slurm-%j.out",
     obeys="#PBS",
