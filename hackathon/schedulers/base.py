@@ -32,8 +32,19 @@ ADVICE_COMMANDS = (
     "server_command", "hosts_command", "reservation_command", "node_command",
 )  # fmt: skip
 """Placeholders in the checks of failure rules for a scheduler's commands (`Scheduler.advice_commands`)."""
+REPORTS = ("JobAccounting", "NodeGroup", "QueueInfo")
+"""Records of answers, which packages with a scheduler name as `base.QueueInfo`."""
 NO_ANSWER = 124
 """Exit code for a follow-up question without an answer: it timed out, printed too much or could not be asked."""
+
+
+def __getattr__(name: str) -> object:
+    """Return one of REPORTS, whose module most commands do without."""
+    if name not in REPORTS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from hackathon.schedulers import reports
+
+    return getattr(reports, name)
 
 
 @dataclass(frozen=True)
