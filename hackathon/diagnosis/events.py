@@ -1,7 +1,7 @@
 """Find the first fatal event of a log by its form, for failures that no rule knows.
 
 An event is a line that a compiler, a logger, the C++ runtime or the kernel writes when something ends; Python's
-tracebacks are read in log_tails. Launchers' lines about the end of others are no events. Tables of nvidia-smi show
+tracebacks are read in log_tails. A launcher's line about the end of others is not an event. Tables of nvidia-smi show
 processes that also hold memory on GPU 0.
 """
 
@@ -10,6 +10,7 @@ from collections.abc import Collection, Sequence
 
 from hackathon.diagnosis.log_tails import End, TailLine, at_end
 from hackathon.diagnosis.unknown import is_error
+from hackathon.schedulers.failures import DAEMON_LINES
 
 _BUILD = re.compile(
     r"(?:^|[\s:])(?:fatal )?error: |\bnvcc fatal\b|\bCMake Error\b|undefined reference to|cannot find -l\w"
@@ -19,8 +20,9 @@ _NATIVE = re.compile(
     r"terminate called|what\(\):  |\bBUG: |\bpanicked at\b|Fatal Python error|^\s*FATAL\b|^\[?FATAL\]?[ :]"
 )
 _LAUNCHER = re.compile(
-    r"torch[/.]distributed[/.](?:elastic|run|launcher)|ChildFailedError|closing signal|^srun: |^slurmstepd: "
-    r"|exitcode\s*:|=>> PBS|^pdsh@|ssh exited with exit code|subprocess-exited-with-error|Traceback \(most recent"
+    r"torch[/.]distributed[/.](?:elastic|run|launcher)|ChildFailedError|closing signal|^srun: "
+    rf"|{DAEMON_LINES}|exitcode\s*:|^pdsh@|ssh exited with exit code|subprocess-exited-with-error"
+    r"|Traceback \(most recent"
 )
 
 

@@ -324,7 +324,7 @@ class _Examined:
     def _with_ranks(self, matches: Sequence[RulePlace]) -> list[RulePlace]:
         """Return the matches; those without a rank get the one that a launcher or a library names.
 
-        An exception that ended a rank is no warning, whatever other ranks print after it.
+        An exception that ended a rank stays an error, whatever other ranks print after it.
         """
         if self._facts is not None or not (self._exits.processes or self._exits.first is not None):
             return list(matches)

@@ -115,7 +115,7 @@ def read_exits(ends: Sequence[End]) -> Exits:
         for line in end.lines:
             if line.read.pid is None or not (match := _COMMUNICATOR.search(line.read.text)):
                 continue
-            if (size := whole(match["ranks"])) > most:  # a communicator of some ranks numbers them anew
+            if (size := whole(match["ranks"])) > most:  # a communicator of some ranks gives them new numbers
                 most, exits.processes = size, {}
             if size == most:
                 exits.processes.setdefault(line.read.pid, set()).add((line.read.host, whole(match["rank"])))

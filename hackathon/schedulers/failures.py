@@ -2,6 +2,9 @@
 
 from hackathon.text.messages import Message
 
+DAEMON_LINES = r"^slurmstepd: |=>> PBS"
+"""Regular expression of lines by which daemons of schedulers report the end of a job."""
+
 FAILURES = {
     "failed": Message(
         "schedulers.failed",
