@@ -10,7 +10,7 @@ import pytest
 
 from support.paths import TESTS
 from support.ports import free_port
-from support.stacks import BUILDING, frameworks, stack
+from support.stacks import BUILDING, frameworks, stack, stack_environ
 
 pytestmark = [pytest.mark.slow, pytest.mark.torch, pytest.mark.timeout(BUILDING)]
 
@@ -40,7 +40,9 @@ CASES = {
 
 def losses(case: Case, program: Path, folder: Path, recorder: bool) -> list[list[str]]:
     """Return the losses that each process printed."""
-    python = (frameworks() if case.stack == "own-code" else stack(case.stack)) / "bin" / "python"
+    own = case.stack == "own-code"
+    python = (frameworks() if own else stack(case.stack)) / "bin" / "python"
+    active = os.environ if own else stack_environ(case.stack)  # an MPI looks for its own programs
     port = str(free_port())
     started = []
     for rank in range(case.processes):
@@ -49,7 +51,7 @@ def losses(case: Case, program: Path, folder: Path, recorder: bool) -> list[list
             "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port,
         }  # fmt: skip
         words = [TESTS / "support" / "with_recorder.py", folder / f"rank-{rank}.json"] if recorder else []
-        environ = {**os.environ, "OMP_NUM_THREADS": "1", **(group if case.processes > 1 else {})}
+        environ = {**active, "OMP_NUM_THREADS": "1", **(group if case.processes > 1 else {})}
         started.append(
             subprocess.Popen(
                 [str(python), *map(str, words), str(program)],
