@@ -50,6 +50,10 @@ class DataRecording:
     divided: bool
     """Whether the model took only a part of each batch."""
 
+    def is_drawn_as(self, other: "DataRecording") -> bool:
+        """Return whether enough first lists of indices are known, and are the same."""
+        return len(self.lists) >= EQUAL_BATCHES and self.lists == other.lists
+
 
 @dataclass(frozen=True)
 class RankRecording:
@@ -94,7 +98,7 @@ class RankRecording:
         own, theirs = self.data, other.data
         if own is None or theirs is None or own.size != theirs.size or own.synthetic or theirs.synthetic:
             return False
-        if len(own.lists) < EQUAL_BATCHES or own.lists != theirs.lists:
+        if not own.is_drawn_as(theirs):
             return False
         shared = own.batches.keys() & theirs.batches.keys()
         equal = all(own.batches[number] == theirs.batches[number] for number in shared)

@@ -42,7 +42,10 @@ def losses(case: Case, program: Path, folder: Path, recorder: bool) -> list[list
     """Return the losses that each process printed."""
     own = case.stack == "own-code"
     python = (frameworks() if own else stack(case.stack)) / "bin" / "python"
-    active = os.environ if own else stack_environ(case.stack)  # an MPI looks for its own programs
+    active = dict(os.environ) if own else stack_environ(case.stack)
+    if (python.parent / "orted").exists():  # this Open MPI was built for another folder
+        active |= {"OPAL_PREFIX": str(python.parent.parent), "OMPI_ALLOW_RUN_AS_ROOT": "1",
+                   "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}  # fmt: skip
     port = str(free_port())
     started = []
     for rank in range(case.processes):

@@ -7,7 +7,6 @@ from statistics import fmean
 from hackathon.diagnosis.facts import FactHit, RunFacts, fact
 from hackathon.diagnosis.findings import Evidence
 from hackathon.diagnosis.silent import training
-from hackathon.logs.recorded import EQUAL_BATCHES
 
 _COMBINES = re.compile(
     r"all_?reduce|reduce\(|gather|sync_dist|MetricAverage|pmean|psum|create_multi_node|MirroredStrategy|distribute\."
@@ -61,7 +60,7 @@ def undivided(run: RunFacts) -> tuple[str, FactHit] | None:
         {"ranks": str(processes), "count": str(len(first.lists)), "samples": str(first.size)},
     )
     recordings = list(ranks.values())
-    if len(first.lists) >= EQUAL_BATCHES and all(rank.lists == first.lists for rank in data):
+    if all(rank.is_drawn_as(first) for rank in data):
         return ("equal", hit) if all(rank.reads_as(recordings[0]) for rank in recordings) else None
     if all(rank.epoch is not None and rank.epoch + rank.largest > rank.size for rank in data):
         return "each", hit
