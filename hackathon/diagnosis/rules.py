@@ -133,7 +133,7 @@ def _checks(rule: Rule) -> Iterator[_Complaint]:
             yield (
                 Message(
                     "rules.check_word",
-                    "the check of {id} would run what stands in a log: write {{{name}}} as a word of its own "
+                    "the check of {id} would run a text of the log: write {{{name}}} as a word of its own "
                     "behind a command, without quotes and outside $(…); the toolkit quotes it",
                 ),
                 ("causes", number, "check"),

@@ -35,7 +35,7 @@ _VERDICT_TEXTS = {
 }
 
 _REMARK_TEXTS = {
-    "torn": N_("{file} is damaged; what stands before the damage was read"),
+    "torn": N_("{file} is damaged; the part before the damage was read"),
     "cut": N_("{file} is too large; only its beginning was read"),
     "many": N_("{file} has too many events; only the first ones were read"),
     "behind": N_(
