@@ -9,7 +9,7 @@ import click
 
 from hackathon.config.records import LEAST_MEMORY
 from hackathon.text.messages import LANGUAGES, _, pgettext
-from hackathon.text.units import parse_size, parse_walltime, with_unit
+from hackathon.text.units import clear_walltimes, parse_size, parse_walltime, with_unit
 
 if TYPE_CHECKING:
     from hackathon.jobs.places import Foreign
@@ -23,6 +23,17 @@ class Walltime(click.ParamType[int]):
     name = "HH:MM:SS"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        if isinstance(value, str) and (forms := clear_walltimes(value)):
+            self.fail(
+                _(
+                    "{value} is ambiguous as a time limit; write {short} or {long}",
+                    value=repr(value),
+                    short=forms[0],
+                    long=forms[1],
+                ),
+                param,
+                ctx,
+            )
         try:
             return parse_walltime(value)
         except ValueError:

@@ -8,7 +8,7 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from hackathon.text.light_dataclass import dataclass
-from hackathon.text.units import parse_size, parse_walltime
+from hackathon.text.units import clear_walltimes, parse_size, parse_walltime
 
 KeyPath = tuple[str | int, ...]
 """The way from the top of a file to a value: keys, and numbers for items of lists."""
@@ -94,11 +94,22 @@ class Mismatch:
     """A value in a file that does not fit the record's type."""
 
     path: KeyPath
-    rule: Literal["missing", "unknown", "key", "kind", "small", "not_finite", "not_utf8", "walltime", "size"]
-    """`key`: the key is not one of the allowed ones. `kind`: the value has none of the types in `hint`."""
+    rule: Literal[
+        "missing", "unknown", "key", "kind", "small", "not_finite", "not_utf8", "walltime", "ambiguous", "size"
+    ]
+    """`key`: the key is not one of the allowed ones. `kind`: the value has none of the types in `hint`. `ambiguous`: a
+    walltime such as 10, which schedulers read differently."""
     value: Any = None
     hint: Any = None
     """The expected type; for `small`, the lower bound."""
+
+
+class _Mismatches(list[Mismatch]):
+    """The mismatches of a file, or of a record that was stored: there a walltime is a number of seconds."""
+
+    def __init__(self, *, stored: bool) -> None:
+        super().__init__()
+        self.stored = stored
 
 
 def rebuild(hint: Any, value: Any) -> Any:
@@ -106,7 +117,8 @@ def rebuild(hint: Any, value: Any) -> Any:
 
     Raises ValueError if a value does not fit. `checked` reports all of them.
     """
-    result, wrong = checked(hint, value)
+    wrong = _Mismatches(stored=True)
+    result = _read(hint, value, (), wrong)
     if wrong:
         raise ValueError(f"{wrong[0].path}: {wrong[0].value!r} does not fit {hint!r}")
     return result
@@ -114,20 +126,23 @@ def rebuild(hint: Any, value: Any) -> Any:
 
 def checked(hint: Any, value: Any) -> tuple[Any, list[Mismatch]]:
     """Return the record for plain values, and the mismatches; the record is None if there is one."""
-    wrong: list[Mismatch] = []
+    wrong = _Mismatches(stored=False)
     result = _read(hint, value, (), wrong)
     return (None if wrong else result), wrong
 
 
-def _read(hint: Any, value: Any, path: KeyPath, wrong: list[Mismatch]) -> Any:
+def _read(hint: Any, value: Any, path: KeyPath, wrong: _Mismatches) -> Any:
     """Return the value as the first type that has its form; add mismatches to `wrong`."""
     for kind, marker in _plan(hint):
         if isinstance(marker, Parsed):
             try:
-                return marker.read(value)
+                number = marker.read(value)
             except ValueError:
                 wrong.append(Mismatch(path, marker.kind, value))
                 return None
+            if marker.kind == "walltime" and not wrong.stored and clear_walltimes(value):
+                wrong.append(Mismatch(path, "ambiguous", value))
+            return number
         if kind is NoneType:
             if value is None:
                 return None
@@ -154,7 +169,7 @@ def _read(hint: Any, value: Any, path: KeyPath, wrong: list[Mismatch]) -> Any:
     return None
 
 
-def _scalar(kind: type, marker: Any, value: Any, path: KeyPath, wrong: list[Mismatch]) -> Any:
+def _scalar(kind: type, marker: Any, value: Any, path: KeyPath, wrong: _Mismatches) -> Any:
     if (kind is float and abs(value) > sys.float_info.max) or value != value:
         wrong.append(Mismatch(path, "not_finite", value))
     elif isinstance(marker, Least) and value < marker.least:
@@ -174,7 +189,7 @@ def _encodes(text: str) -> bool:
         return False
 
 
-def _mapping(word: Any, inner: Any, value: dict[str, Any], path: KeyPath, wrong: list[Mismatch]) -> dict[str, Any]:
+def _mapping(word: Any, inner: Any, value: dict[str, Any], path: KeyPath, wrong: _Mismatches) -> dict[str, Any]:
     result = {}
     for key, entry in value.items():
         if word is not str and key not in get_args(word):
@@ -205,7 +220,7 @@ def _fields(record: type) -> dict[str, tuple[Any, bool]]:
     }
 
 
-def _record(record: type, value: dict[str, Any], path: KeyPath, wrong: list[Mismatch]) -> Any:
+def _record(record: type, value: dict[str, Any], path: KeyPath, wrong: _Mismatches) -> Any:
     record_fields, before = _fields(record), len(wrong)
     wrong += [
         Mismatch((*path, name), "missing")

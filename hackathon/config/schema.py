@@ -87,7 +87,9 @@ def _value(hint: Any, definitions: dict[str, Any]) -> dict[str, Any]:
     if origin is Annotated:
         marker = parts[1]
         if isinstance(marker, Parsed):
-            return {"anyOf": [{"type": "string"}, {"type": "integer"}], "examples": [marker.example]}
+            text = {"type": "string"}
+            kinds = text if marker.kind == "walltime" else {"anyOf": [text, {"type": "integer"}]}
+            return {**kinds, "examples": [marker.example]}
         bound = {"minimum": marker.least} if isinstance(marker, Least) else {}
         return {**_value(parts[0], definitions), **bound}
     if origin in (Union, UnionType):

@@ -15,7 +15,7 @@ from hackathon.config.problems import MOST_NAMED, ConfigError, Problem, listing,
 from hackathon.config.records import LEAST_MEMORY, KeyPath, Mismatch, below, options
 from hackathon.config.yaml import WIDE_KEY, Document
 from hackathon.text.messages import Message, _
-from hackathon.text.units import parse_size, with_unit
+from hackathon.text.units import clear_walltimes, parse_size, with_unit
 
 _KINDS = {
     str: Message("config.kind_text", "text"),
@@ -130,6 +130,8 @@ def _words(error: Mismatch, record: type) -> tuple[str, dict[str, Any]]:
             return Message("config.bad_walltime", "{value} is not a walltime such as 00:30:00, 90m or 2h"), {
                 "value": shown(error.value)
             }
+        case "ambiguous":
+            return _ambiguous_words(error.value)
         case "size":
             return _size_words(error.value)
         case "small":
@@ -201,6 +203,16 @@ class _Kinds:
     def __str__(self) -> str:
         words = [*(_(kind) for kind in self.kinds), *self.choices]
         return _(" or ").join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+
+
+def _ambiguous_words(value: Any) -> tuple[str, dict[str, Any]]:
+    """Return the id and the values of the message for a walltime that schedulers read differently."""
+    short, long = clear_walltimes(value) or ("", "")
+    return Message("config.ambiguous_walltime", "{value} is ambiguous as a time limit; write {short} or {long}"), {
+        "value": shown(value),
+        "short": short,
+        "long": long,
+    }
 
 
 def _size_words(value: Any) -> tuple[str, dict[str, Any]]:

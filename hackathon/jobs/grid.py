@@ -20,7 +20,7 @@ from hackathon.jobs.resolve import Sources, declared_parameters, points
 from hackathon.jobs.settings import Settings, point_key, values_of
 from hackathon.text.errors import RequestError
 from hackathon.text.messages import Message
-from hackathon.text.units import format_walltime, parse_walltime
+from hackathon.text.units import format_walltime, parse_walltime, parse_walltime_setting
 
 OPTIONS = ("launcher", "queue", "group", "reservation", "processes_per_node", "threads", "walltime")
 """Options of the toolkit that a study may vary; `--processes` has an option of its own."""
@@ -240,7 +240,7 @@ def _option(name: str, word: str) -> Scalar:
                 raise ValueError
             return value
         if name == "walltime":
-            return format_walltime(parse_walltime(word))
+            return format_walltime(parse_walltime_setting(word))
     except ValueError:
         raise RequestError(
             "grid.bad_value", "{value!r} is not a valid value for {name}", name=name, value=word

@@ -21,6 +21,7 @@ _CLOCK = re.compile(r"(?:(?P<days>\d{1,4})-)?(?P<hours>\d{1,6}):(?P<minutes>\d{1
 _SHORT = re.compile(r"(?=\d)(?:(\d{1,6})\s*d)?\s*(?:(\d{1,6})\s*h)?\s*(?:(\d{1,6})\s*m(?:in)?)?\s*(?:(\d{1,9})\s*s)?\Z")
 # as long as the seconds of the longest of the other forms, and far below the limit of a float
 _SECONDS = re.compile(r"\d{1,12}\Z", re.ASCII)
+_AMBIGUOUS = re.compile(r"\d{1,12}\Z|\d{1,3}:[0-5]?\d\Z", re.ASCII)
 _SIZE = re.compile(r"(\d{1,40}(?:\.\d{1,40})?)\s*([KMGTP]?)(i?)B?\Z", re.IGNORECASE)
 _BARE = re.compile(r"\d{1,6}(?:\.\d+)?\Z", re.ASCII)
 
@@ -49,6 +50,27 @@ def parse_walltime(value: str | int) -> int:
     if seconds <= 0:
         raise ValueError("a walltime must be longer than zero")
     return seconds
+
+
+def parse_walltime_setting(value: str | int) -> int:
+    """Return seconds from the walltime that a person wrote. Raises ValueError, also where `clear_walltimes` has any."""
+    if clear_walltimes(value):
+        raise ValueError(f"{value!r} is ambiguous")
+    return parse_walltime(value)
+
+
+def clear_walltimes(value: object) -> tuple[str, str] | None:
+    """Return the two clear forms of an ambiguous walltime, None for other values.
+
+    `10` is minutes in Slurm and seconds in PBS: `10m`, `10s`. `10:00` is ten minutes in both, but looks like a time of
+    day: `00:10:00`, `10:00:00`.
+    """
+    text = str(value).strip()
+    if isinstance(value, bool) or not _AMBIGUOUS.match(text):
+        return None
+    if ":" in text:
+        return f"00:{text.zfill(5)}", f"{text}:00"
+    return f"{text}m", f"{text}s"
 
 
 def format_walltime(seconds: int) -> str:

@@ -44,7 +44,7 @@ def backend(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Backend]:
 @pytest.fixture(scope="module")
 def site(backend: Backend, tmp_path_factory: pytest.TempPathFactory) -> Site:
     made = Site(backend, tmp_path_factory.mktemp("projects") / "loader", {"HACKATHON_LOCAL_SLOTS": "6"})
-    made.write_project("python train.py {workers}", name="loader", parameters={"workers": 0}, walltime=600)
+    made.write_project("python train.py {workers}", name="loader", parameters={"workers": 0}, walltime="600s")
     (made.folder / "train.py").write_text(PROGRAM)
     (made.folder / RUNTIME.name).write_bytes(RUNTIME.read_bytes())
     return made

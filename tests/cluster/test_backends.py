@@ -43,7 +43,7 @@ HOSTILE = [
 @pytest.fixture
 def site(backend: Backend, tmp_path: Path) -> Site:
     """A project `small` whose job measures something."""
-    made = Site(backend, tmp_path / "project", walltime=600)
+    made = Site(backend, tmp_path / "project", walltime="600s")
     made.write_project("python program.py measure", metrics=METRICS)
     return made
 
@@ -72,7 +72,7 @@ def unlocked(run: Run) -> bool:
 def blocker(site: Site, command: str = "python program.py hold") -> tuple[Site, Run]:
     """Return another project with a running job, which ends when it is released."""
     other = Site(site.backend, site.folder.parent / "blocker")
-    other.write_project(command, walltime=600)
+    other.write_project(command, walltime="600s")
     run = other.submit()
     run.written("holding")
     return other, run
@@ -228,14 +228,14 @@ def test_job_after_a_failed_one_never_starts(site: Site) -> None:
 
 @real
 def test_equal_jobs_are_what_is_rendered_and_one_question_tells_of_all(site: Site) -> None:
-    runs = site.submit_all("--repeat", "3", "--walltime", "120")
+    runs = site.submit_all("--repeat", "3", "--walltime", "120s")
     assert len({run.id for run in runs}) == len({run.job_id for run in runs}) == 3
     for run in runs:
         run.await_end()
-    rendered = site.run("render", "--walltime", "120")
+    rendered = site.run("render", "--walltime", "120s")
     assert {site.backend.submitted_script(run) for run in runs} == {rendered}
     assert {(run.path / "job.sh").read_bytes() for run in runs} == {rendered}
-    files = json.loads(site.run("render", "--walltime", "120", "--all", "--json"))["files"]
+    files = json.loads(site.run("render", "--walltime", "120s", "--all", "--json"))["files"]
     assert {"job.sh", "hackathon.sh", "rank.sh"} <= set(files)
     for name in ("hackathon.sh", "rank.sh"):
         assert {(run.path / name).read_text() for run in runs} == {files[name]}
@@ -267,7 +267,7 @@ def test_rerun_submits_the_recorded_script_and_source(site: Site) -> None:
 
 @dialects
 def test_hostile_words_arrive_as_they_are(backend: Backend, tmp_path: Path) -> None:
-    site = Site(backend, tmp_path / "日本 $(touch pwned) 'a' \"b\" %j ;&", walltime=600)
+    site = Site(backend, tmp_path / "日本 $(touch pwned) 'a' \"b\" %j ;&", walltime="600s")
     names = [f"p{number}" for number in range(len(HOSTILE))]
     declared = {name: {"default": "x", "type": "str"} for name in names}
     command = "python program.py arguments " + " ".join(f"{{{name}}}" for name in names)
@@ -386,7 +386,7 @@ def test_term_to_the_script_reaches_the_program_once(site: Site) -> None:
 @pytest.mark.parametrize("backend", ["local", SLURM], indirect=True)
 def test_stop_file_comes_before_the_walltime(site: Site) -> None:
     site.write_project("python program.py stop")
-    run = site.submit("--walltime", "60")
+    run = site.submit("--walltime", "60s")
     assert run.await_end()["exit_code"] == 0
     found = json.loads((run.path / "stopped").read_text())
     # twelve seconds before the end, and the machine may be slow; the deadline is told in whole seconds
@@ -448,14 +448,14 @@ def test_a_failed_point_of_a_study_is_told_with_its_cause(site: Site) -> None:
     "backend", [name for name in names("pjm", "wisteria", "nqsv", "kubernetes") if name != SLURM], indirect=True
 )
 def test_walltime_ends_it(site: Site) -> None:
-    walltime(site, "3", "30", "300")
+    walltime(site, "3s", "30s", "300s")
 
 
 @pytest.mark.slow
 @pytest.mark.slurm
 @pytest.mark.parametrize("backend", ["slurm"], indirect=True)
 def test_walltime_on_slurm_counts_in_minutes(site: Site) -> None:
-    walltime(site, "60", "300")
+    walltime(site, "60s", "300s")
 
 
 def holds(site: Site, run: Run) -> bool:
@@ -471,7 +471,7 @@ def walltime(site: Site, *limits: str) -> None:
     `limits`: the next one is for a machine under load, where the program does not even begin within the former.
     """
     site.write_project("python program.py hold")
-    runs = (site.submit("--walltime", seconds) for seconds in limits)
+    runs = (site.submit("--walltime", limit) for limit in limits)
     run = next(run for run in runs if holds(site, run))
     assert site.await_state(run, "TIMEOUT", seconds=180)["cause"] == "walltime"
     until(lambda: unlocked(run), "the program's end")

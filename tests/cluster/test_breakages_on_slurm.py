@@ -24,7 +24,7 @@ PLACES = ("top", "setup", "model", "data", "step", "end")
 ENDS = ("SUCCEEDED", "FAILED", "TIMEOUT", "CANCELLED")
 
 
-KEYS = {"nodes": 2, "processes": 2, "launcher": "srun", "walltime": 900}
+KEYS = {"nodes": 2, "processes": 2, "launcher": "srun", "walltime": "900s"}
 COMMAND = "python train.py"
 
 

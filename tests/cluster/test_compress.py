@@ -90,7 +90,7 @@ def test_planted_hooks_are_told_apart(backend: Backend, tmp_path: Path) -> None:
     site = Site(backend, tmp_path / "planted", {"HACKATHON_LOCAL_SLOTS": "12"})
     site.write_project("python train.py --hook {hook} --seed {seed}", name="planted", **KEYS)
     (site.folder / "train.py").write_text(PROGRAM)
-    found = measure(site, "--walltime", "3600", "--seconds", "300", "--apply")
+    found = measure(site, "--walltime", "3600s", "--seconds", "300", "--apply")
     verdicts = {each["name"]: each["verdict"] for each in found["hooks"]}
     assert verdicts == {"good": "pays", "hurts": "accuracy", "idle": "none"}, found
     assert found["apply"] == {"hook": "good"} and found["seeds"] == 7 and found["processes"] == 2
@@ -120,7 +120,7 @@ def test_a_real_hook_without_error_feedback_is_caught(backend: Backend, tmp_path
     site.write_project(command, name="forgetful", parameters=parameters, metrics=metrics)
     (site.folder / "train.py").write_text(TRAINING)
     shutil.copy(RECIPES / "shared" / "compression.py", site.folder)
-    found = measure(site, "--walltime", "7200", "--seconds", "600", "--seeds", "5")
+    found = measure(site, "--walltime", "7200s", "--seconds", "600", "--seeds", "5")
     (row,) = found["hooks"]
     assert found["accuracy_metric"] == "loss" and not found["more_is_better"], found
     assert row["verdict"] == "accuracy" and row["difference"] < -1 and found["apply"] == {}, found

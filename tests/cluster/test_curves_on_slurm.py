@@ -44,7 +44,7 @@ def go(backend: SlurmBackend, folder: Path, one: dict[str, Any]) -> dict[str, An
     command = one.get("command", "python train.py")
     made = site.start("init", "--command", command, "--cluster", "lab", HACKATHON_LANG="en")
     said: dict[str, Any] = {"site": site, "init": made.communicate(timeout=LONG)[1].decode()}
-    keys: dict[str, Any] = {"walltime": 900, "launcher": one.get("launcher", "srun")}
+    keys: dict[str, Any] = {"walltime": "900s", "launcher": one.get("launcher", "srun")}
     if "path" in one:
         keys["environment"] = [f'export PYTHONPATH="$HK_PROJECT/{one["path"]}"']
     if "metrics" in one:

@@ -22,7 +22,7 @@ PATIENCE = STRETCH * 60_000
 @pytest.mark.slow
 def test_a_failed_job_appears_without_a_reload(slurm: SlurmLab, tmp_path: Path) -> None:
     backend = SlurmBackend(slurm)
-    site = Site(backend, tmp_path / "event" / "aurora" / "train", walltime=600)
+    site = Site(backend, tmp_path / "event" / "aurora" / "train", walltime="600s")
     site.write_project("python program.py fail", processes=2)
     (site.folder / "program.py").write_text("import time\ntime.sleep(3)\nimport nosuchmodule\n")
     (tmp_path / "event" / "hackathon.yaml").write_text("title: Live\nteams: [{name: aurora}, {name: cirrus}]\n")

@@ -17,7 +17,7 @@ def site(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Site]:
     backend: Backend
     backend = SlurmBackend(request.getfixturevalue("slurm")) if request.param == "slurm" else LocalBackend(tmp_path)
     nodes, launcher = (2, "srun") if request.param == "slurm" else (1, "mpirun")
-    made = Site(backend, tmp_path / "project", walltime=600)
+    made = Site(backend, tmp_path / "project", walltime="600s")
     made.write_project(
         "python train.py", launcher=launcher, nodes=nodes, processes=2, exclude=["data"], memory="500 MiB"
     )  # fmt: skip

@@ -31,7 +31,7 @@ def _project(slurm: SlurmLab, folder: Path, scratch: Path) -> Site:
          "sha256": hashlib.sha256((folder / "words.tar").read_bytes()).hexdigest()},
         {"name": "plain.txt", "url": f"file://{folder}/plain.txt"},
     ]  # fmt: skip
-    site = Site(SlurmBackend(slurm), folder / "project", walltime=600)
+    site = Site(SlurmBackend(slurm), folder / "project", walltime="600s")
     site.write_project("python read.py", data=wanted, nodes=2)
     site.write_profile(scratch=str(scratch))
     project = json.loads((site.folder / "project.yaml").read_text())

@@ -101,7 +101,7 @@ def site(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Site]:
     nodes, per_node = SHAPES[scheduler]
     made = Site(backend, tmp_path / "project")
     words = {"launcher": launcher, "nodes": nodes, "processes_per_node": per_node, "processes": 2}
-    made.write_project("python dies.py", **words, walltime=1000)
+    made.write_project("python dies.py", **words, walltime="1000s")
     made.write_profile(processes_per_node=per_node, launchers=["local", "mpirun", "torchrun", "srun"])
     (made.folder / "dies.py").write_text(PREPARE + PROGRAMS[program])
     yield made

@@ -130,7 +130,7 @@ dist.TCPStore("127.0.0.1" if rank == 0 else os.environ["MASTER_ADDR"], port, 2, 
         backends=("local", "slurm"),
     ),
     Failure(
-        "walltime", "import time\ntime.sleep(500)\n", ("scheduler",), "", state="TIMEOUT", project={"walltime": 10}
+        "walltime", "import time\ntime.sleep(500)\n", ("scheduler",), "", state="TIMEOUT", project={"walltime": "10s"}
     ),
 ]  # fmt: skip
 
@@ -192,7 +192,7 @@ def campaign(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
             if request.param not in failure.backends:
                 continue
             site = Site(backend, folder / failure.name)
-            keys = {"command": "python program.py", "walltime": 900, **failure.project}
+            keys = {"command": "python program.py", "walltime": "900s", **failure.project}
             site.write_project(keys.pop("command"), **keys)
             site.write_profile(
                 queues={"main": {"nodes": 4}, "nosuch": {"nodes": 4}}, launchers=["local"], starter="local",
@@ -258,7 +258,7 @@ def test_a_slurm_that_is_strict_about_memory_and_qos(tmp_path: Path) -> None:
     ):
         backend = SlurmBackend(lab)
         site = Site(backend, tmp_path / "project")
-        site.write_project("python program.py", walltime=900, processes=2, nodes=2, processes_per_node=1)
+        site.write_project("python program.py", walltime="900s", processes=2, nodes=2, processes_per_node=1)
         (site.folder / "program.py").write_text(HOARD)
         run = site.submit()
         site.await_state(run, "FAILED", "OUT_OF_MEMORY", seconds=120)

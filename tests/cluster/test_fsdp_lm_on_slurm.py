@@ -38,7 +38,7 @@ def site(slurm: SlurmLab, request: pytest.FixtureRequest, tmp_path: Path) -> Ite
         pytest.skip("no mpirun")
     backend.trains = True
     made = Site(backend, tmp_path / "project")
-    keys = {"launcher": launcher, "nodes": 2, "processes": 2, "processes_per_node": 1, "walltime": 1800}
+    keys = {"launcher": launcher, "nodes": 2, "processes": 2, "processes_per_node": 1, "walltime": "1800s"}
     made.folder.mkdir()
     project = {"name": "small", "recipe": "torch-fsdp-lm", "cluster": "lab", **keys}
     (made.folder / "project.yaml").write_text(json.dumps(project))

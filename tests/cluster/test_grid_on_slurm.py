@@ -39,7 +39,7 @@ def site(slurm: SlurmLab, tmp_path: Path) -> Iterator[Site]:
     parameters = {"lr": {"default": 0.1, "type": "float"}, "size": {"default": 1, "type": "int"}}
     metrics = {"samples_per_s": {"pattern": "rate ([0-9.]+)", "unit": "samples/s", "reduce": "last"}}
     command = "python train.py --lr {lr} --size {size}"
-    write_project(made.folder, command, walltime=120, queue="high", parameters=parameters, metrics=metrics)
+    write_project(made.folder, command, walltime="120s", queue="high", parameters=parameters, metrics=metrics)
     (made.folder / "train.py").write_text(PROGRAM)
     yield made
     slurm.run("scontrol", "update", "partitionname=high", "state=up")

@@ -18,7 +18,7 @@ def site(gridengine: GridEngineLab, tmp_path: Path) -> Iterator[Site]:
     """A project on the real Grid Engine whose job holds until it is released."""
     backend = GridEngineBackend(gridengine)
     made = Site(backend, tmp_path / "project")
-    made.write_project("python program.py hold", walltime=3600)
+    made.write_project("python program.py hold", walltime="3600s")
     yield made
     backend.stop()
 
@@ -78,7 +78,7 @@ def test_code_that_means_something_to_grid_engine_does_not_reach_it(site: Site, 
 def test_interpreter_that_is_missing(site: Site) -> None:
     """The job gets stuck in Eqw: it never runs, and the reason is said; it can be cancelled."""
     site.write_profile(queues={"short.q": {"nodes": 1}}, dialect={}, directives=["-S /no/such/shell"])
-    run = site.submit("--walltime", "60")  # within the limit of that queue
+    run = site.submit("--walltime", "60s")  # within the limit of that queue
     until(lambda: lab_of(site).state(run.job_id) == "Eqw", "the error")
     later()
     found = site.state(run)

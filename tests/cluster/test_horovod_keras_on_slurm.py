@@ -28,7 +28,7 @@ def test_two_nodes_train_together(slurm: SlurmLab, tmp_path: Path, launcher: str
         "recipe": "horovod-keras",
         "cluster": "lab",
         "launcher": launcher,
-        "walltime": 2400,
+        "walltime": "2400s",
         "environment": warm,
     }
     (site.folder / "project.yaml").write_text(json.dumps(project | {"nodes": 2, "parameters": {"epochs": 2}}))

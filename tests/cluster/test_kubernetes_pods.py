@@ -62,7 +62,7 @@ def backend(tmp_path: Path) -> Iterator[KubernetesBackend]:
 def site(backend: KubernetesBackend, tmp_path: Path) -> Site:
     """A project on two pods whose `torchrun` is a shell script."""
     made = Site(backend, tmp_path / "project")
-    made.write_project("python program.py hold_rank", walltime=600, **TWO)
+    made.write_project("python program.py hold_rank", walltime="600s", **TWO)
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "torchrun").write_text(TORCHRUN)
     (tmp_path / "bin" / "torchrun").chmod(0o755)
@@ -87,7 +87,7 @@ def holding(run: Run) -> None:
 def test_two_pods_train_together(site: Site, backend: KubernetesBackend) -> None:
     if importlib.util.find_spec("torch") is None:
         pytest.skip("no torch")
-    site.write_project("python train.py", **{**TWO, "walltime": 1000})
+    site.write_project("python train.py", **{**TWO, "walltime": "1000s"})
     backend.trains = True
     site.write_profile(processes_per_node=1)  # the real torchrun
     (site.folder / "train.py").write_text(TRAIN)

@@ -67,7 +67,7 @@ def project(backend: Backend, folder: Path, program: str) -> Site:
 
 
 def measure(site: Site, *words: str, code: int | None = 0) -> dict[str, Any]:
-    told = site.run("microbatch", "--json", "--yes", "--walltime", "1800", *words, code=code, seconds=240)
+    told = site.run("microbatch", "--json", "--yes", "--walltime", "1800s", *words, code=code, seconds=240)
     found: dict[str, Any] = json.loads(told)
     return found
 
@@ -83,7 +83,7 @@ def test_the_plan_of_a_planted_program_fits_and_is_written(backend: Backend, tmp
     assert found["micro_batches"] == found["fewest_micro_batches"] and len(found["speeds"]) == 4, found
     written = yaml.safe_load(path.read_text())
     assert written["variables"]["HACKATHON_MICRO_BATCHES"].strip('"') == str(found["micro_batches"])
-    text = site.run("microbatch", "--yes", "--walltime", "1800", "--memory", "110MB", "--seconds", "1").decode()
+    text = site.run("microbatch", "--yes", "--walltime", "1800s", "--memory", "110MB", "--seconds", "1").decode()
     assert f"use {found['micro_batches']} micro-batches" in text and "not faster outside the noise" in text
 
 
@@ -94,13 +94,13 @@ def test_the_fastest_split_that_fits_is_chosen(backend: Backend, tmp_path: Path)
     assert (found["fewest_micro_batches"], found["micro_batches"], found["sizes"]) == (1, 8, [75] * 8), found
     assert found["apply"] == {"env.HACKATHON_MICRO_BATCHES": "8"}
     assert {split["micro_batches"]: split["rate"] for split in found["speeds"]} == {1: 1, 2: 2, 4: 4, 8: 8}
-    text = site.run("microbatch", "--yes", "--walltime", "1800", "--memory", "4GB", "--seconds", "1").decode()
+    text = site.run("microbatch", "--yes", "--walltime", "1800s", "--memory", "4GB", "--seconds", "1").decode()
     assert "8 micro-batches are 8.00 times as fast as 1" in text and "use 8 micro-batches" in text
 
 
 def test_a_program_without_the_wrapper_is_told_its_lines(backend: Backend, tmp_path: Path) -> None:
     site = project(backend, tmp_path / "plain", PROGRAM.replace("WRAPPED", "False").replace("RATE", "100"))
-    text = site.run("microbatch", "--yes", "--walltime", "1800", "--memory", "4GB", "--seconds", "1", code=1).decode()
+    text = site.run("microbatch", "--yes", "--walltime", "1800s", "--memory", "4GB", "--seconds", "1", code=1).decode()
     assert "micro = MicroBatches(loss_of)" in text and "micro.backward(model, images, labels)" in text
     site.run("microbatch", "--copy")
     assert (site.folder / "micro_batches.py").read_bytes() == (RECIPES / "shared" / "micro_batches.py").read_bytes()

@@ -84,7 +84,7 @@ def test_without_T_every_node_runs_the_script_and_one_of_them_the_job(site: Site
 @pytest.mark.slow
 def test_lost_answer_of_qsub_is_found_again_by_name(site: Site) -> None:
     assert isinstance(site.backend, NqsvBackend)
-    site.write_project("python program.py hold", walltime=3600)
+    site.write_project("python program.py hold", walltime="3600s")
     stubs.break_command(site.backend.state, "qsub", "accept_then_down", 1)
     site.run("submit", code=None)
     run = Run(next((site.folder / "runs").glob("2*")), "")
@@ -110,7 +110,7 @@ def test_queue_of_another_kind_and_waiting_for_a_job_are_refused(site: Site) -> 
 @pytest.mark.slow
 def test_answers_that_are_none_leave_the_state_as_it_was(site: Site) -> None:
     assert isinstance(site.backend, NqsvBackend)
-    site.write_project("python program.py hold", walltime=3600)
+    site.write_project("python program.py hold", walltime="3600s")
     run = site.submit()
     run.written("holding")
     for fault in ("garbage", "truncated"):

@@ -44,7 +44,7 @@ def site(tmp_path: Path) -> Iterator[Site]:
     backend: Backend = LocalBackend(tmp_path)
     backend.trains = True
     made = Site(backend, tmp_path / "project")
-    made.write_project("python train.py", launcher="torchrun", nodes=1, processes=2, walltime=1200)
+    made.write_project("python train.py", launcher="torchrun", nodes=1, processes=2, walltime="1200s")
     made.write_profile(processes_per_node=2, launchers=["local", "torchrun"])
     (made.folder / "train.py").write_text(PROGRAM)
     yield made

@@ -35,7 +35,7 @@ def site(slurm: SlurmLab, tmp_path: Path, request: pytest.FixtureRequest) -> Ite
     backend = SlurmBackend(slurm)
     backend.trains = True
     made = Site(backend, tmp_path / "project")
-    keys = {"launcher": request.param, "nodes": 2, "processes": 4, "processes_per_node": 2, "walltime": 1800}
+    keys = {"launcher": request.param, "nodes": 2, "processes": 4, "processes_per_node": 2, "walltime": "1800s"}
     made.folder.mkdir()
     project = {"name": "small", "recipe": "pipeline-lm", "cluster": "lab", **keys}
     (made.folder / "project.yaml").write_text(json.dumps(project))

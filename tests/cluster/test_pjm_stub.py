@@ -19,7 +19,7 @@ WISTERIA = pytest.mark.parametrize("backend", ["wisteria"], indirect=True)
 @pytest.fixture
 def site(backend: PjmBackend, tmp_path: Path) -> Iterator[Site]:
     made = Site(backend, tmp_path / "project")
-    made.write_project("python program.py hold", walltime=600)
+    made.write_project("python program.py hold", walltime="600s")
     yield made
 
 
@@ -34,7 +34,7 @@ def test_walltime_tells_the_program_once_by_term(site: Site) -> None:
     """SIGXCPU goes to all processes; the script keeps it from them and sends TERM."""
     site.write_project("python program.py term 7")
     pjm.configure(state_of(site), not_before="holding", kill_delay=600)  # however slow this machine is
-    run = site.submit("--walltime", "3")
+    run = site.submit("--walltime", "3s")
     run.written("holding")
     assert json.loads(run.written("told").read_text()) == [15]
     assert (run.await_end()["signal"], run.rank_events(0)[-1]["exit_code"]) == (24, 7)

@@ -46,7 +46,7 @@ def site(slurm: SlurmLab, tmp_path: Path) -> Iterator[Site]:
     made.write_project(
         "python train.py",
         group="proj1",
-        walltime=300,
+        walltime="300s",
         data=[{"name": "words.txt", "url": f"file://{words}", "stage": True,
                "sha256": hashlib.sha256(words.read_bytes()).hexdigest()}],
         metrics={"samples_per_s": {"pattern": "throughput: ([0-9.]+)"}, "accuracy": {"pattern": "accuracy ([0-9.]+)"}},

@@ -29,7 +29,7 @@ for step in range(first + 1, 31):
         {then}
 meter.final(accuracy=0.5)
 """
-WALLTIME = 20
+WALLTIME = "20s"
 """Seconds asked for: on a busy machine, too, a program comes to its cut in them. The stop file is there after 16."""
 
 
@@ -127,7 +127,7 @@ def test_too_few_segments_are_told(site: Site) -> None:
 @pytest.mark.slow
 def test_cancel_takes_the_following_segments_along(site: Site) -> None:
     _write(site, {1: 10}, "open(os.path.join(run, 'here'), 'w').close(); time.sleep(300)")
-    runs = site.submit_all("--segments", "3", "--walltime", "600")  # it does not end before it is cancelled
+    runs = site.submit_all("--segments", "3", "--walltime", "600s")  # it does not end before it is cancelled
     runs[0].written("here")
     site.run("cancel", runs[0].id)
     for run in runs:
@@ -182,7 +182,7 @@ def test_the_recipe_cut_twice_equals_the_uncut_one_bit_for_bit(slurm: SlurmLab, 
         text = text.replace(old, new)
     program.write_text(text)
     words = ["python", "train.py", "--epochs", "4", "--checkpoint-every", "1"]
-    site.write_project(" ".join(words), launcher="srun", nodes=2, processes=2, walltime=1000)
+    site.write_project(" ".join(words), launcher="srun", nodes=2, processes=2, walltime="1000s")
     site.write_profile(processes_per_node=1)
     try:
         whole = site.submit()
@@ -190,7 +190,7 @@ def test_the_recipe_cut_twice_equals_the_uncut_one_bit_for_bit(slurm: SlurmLab, 
         assert took["state"] == "SUCCEEDED"
         # a walltime in which this machine, as busy as it is, can come to the step where it waits
         walltime = max(20, round(2 * (took["t_ended"] - took["t_started"])))
-        runs = site.submit_all("--segments", "6", "--walltime", str(walltime))
+        runs = site.submit_all("--segments", "6", "--walltime", f"{walltime}s")
         last = site.await_state(runs[-1], "SUCCEEDED", "FAILED", "TIMEOUT", seconds=4 * walltime + 120)
         states = {run.id: site.state(run)["state"] for run in runs}
         assert last["segment"]["skipped"] == "complete", states

@@ -57,7 +57,7 @@ def project(backend: Backend, folder: Path, program: str = TRAIN, command: str =
 
 
 def measure(site: Site, *words: str, code: int | None = 0) -> dict[str, Any]:
-    told = site.run("speedup", "--json", "--yes", "--walltime", "900", *words, code=code, seconds=240)
+    told = site.run("speedup", "--json", "--yes", "--walltime", "900s", *words, code=code, seconds=240)
     found: dict[str, Any] = json.loads(told)
     return found
 
@@ -82,7 +82,7 @@ def test_planted_gains_are_found_and_exactly_those(backend: Backend, tmp_path: P
     assert kept == found
 
     # the same command measures nothing anew, says it in a table, and writes what won
-    text = site.run("speedup", "--yes", "--walltime", "900", "--apply", *words).decode()
+    text = site.run("speedup", "--yes", "--walltime", "900s", "--apply", *words).decode()
     assert "within the noise" in text and "workers=2 + skip=1" in text
     assert len(list((site.folder / "runs").glob("2*"))) == 2
     after = json.loads((site.folder / "project.yaml").read_text())
@@ -117,7 +117,7 @@ def test_a_program_that_fails_as_it_is_is_not_compared(backend: Backend, tmp_pat
 
 def test_the_same_command_goes_on_after_ctrl_c(backend: Backend, tmp_path: Path) -> None:
     site = project(backend, tmp_path / "again")
-    words = ("tune-up", "--json", "--yes", "--walltime", "900", "--try", "idle=1", "--rounds", "7")
+    words = ("tune-up", "--json", "--yes", "--walltime", "900s", "--try", "idle=1", "--rounds", "7")
     hold = tmp_path / "hold"
     hold.touch()  # no start but the first one ends, so that there is something left to interrupt
     held = {"HOLD": str(hold)}
@@ -168,7 +168,7 @@ def really_fitting(site: Site, around: int) -> list[int]:
     (site.folder / "scan.py").write_text(SCAN.replace("MOST", str(LIMIT)).replace("BEGIN", str(begin)))
     values = json.loads((site.folder / "project.yaml").read_text())
     (site.folder / "project.yaml").write_text(json.dumps({**values, "command": "python scan.py", "launcher": "local"}))
-    site.run("submit", "--wait", "--walltime", "600")
+    site.run("submit", "--wait", "--walltime", "600s")
     log = max((site.folder / "runs").glob("2*")) / "logs" / "rank-0.log"
     words = [line.split() for line in log.read_text().splitlines() if line.startswith(("fits", "fails"))]
     assert [int(batch) for _, batch in words] == list(range(begin, begin + 7))
@@ -187,7 +187,7 @@ def test_the_largest_batch_is_the_one_that_fits_for_real(backend: Backend, tmp_p
     assert {probe["cause"] for probe in searched if not probe["fits"]} == {"hardware-memory-exhausted"}
     largest = next(probe for probe in found["probes"] if probe["batch"] == found["largest"])
     assert 0 < largest["memory_bytes"] <= LIMIT
-    text = site.run("speedup", "--largest-batch", "--memory", str(LIMIT), "--walltime", "900").decode()
+    text = site.run("speedup", "--largest-batch", "--memory", str(LIMIT), "--walltime", "900s").decode()
     assert f"largest batch that fits: {found['largest']}" in text and "linear scaling rule" in text
     # the C library's heap grows in steps of 132 KiB: the length of a path in the environment decides on the last sample
     assert abs(max(really_fitting(site, found["largest"])) - found["largest"]) <= 1 and found["largest"] >= 4

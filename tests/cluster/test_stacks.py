@@ -65,7 +65,7 @@ def site(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Site]:
     backend.trains = True
     nodes, launcher = (2, "srun") if request.param == "slurm" else (1, "torchrun")
     made = Site(backend, tmp_path / "project")
-    made.write_project("python train.py", launcher=launcher, nodes=nodes, processes=2, walltime=900)
+    made.write_project("python train.py", launcher=launcher, nodes=nodes, processes=2, walltime="900s")
     made.write_profile(processes_per_node=2 // nodes, launchers=["local", "torchrun", "srun"])
     yield made
     backend.stop()

@@ -91,7 +91,7 @@ def warmed(site: Site) -> None:
 def two_nodes(site: Site, launcher: str = "torchrun") -> Run:
     """Return the ended run of four processes on two nodes that say who they are."""
     warmed(site)
-    site.write_project("python program.py ranks", walltime=600)
+    site.write_project("python program.py ranks", walltime="600s")
     run = site.submit("--processes", "4", "--launcher", launcher)
     assert run.await_end()["exit_code"] == 0, run.log("job")
     started = [run.rank_events(rank)[0] for rank in range(4)]
@@ -114,7 +114,7 @@ def two_nodes(site: Site, launcher: str = "torchrun") -> Run:
 def failing(site: Site) -> Run:
     """Return the ended run of four processes of which the last fails and the others would wait for ever."""
     warmed(site)
-    site.write_project("python program.py last_fails 5", walltime=600)
+    site.write_project("python program.py last_fails 5", walltime="600s")
     run = site.submit("--processes", "4", "--launcher", "torchrun")
     assert run.await_end()["exit_code"] != 0
     assert run.rank_events(3)[-1]["exit_code"] == 5
@@ -198,7 +198,7 @@ place.write_text(" ".join([socket.gethostname(), *(os.environ[name] for name in 
 def essence_on_two_nodes(site: Site, launcher: str) -> None:
     """Submit the short script with nothing beside it, and look at what its four ranks were told."""
     warmed(site)
-    site.write_project("python who.py", variables={"COLOUR": "pale $HK_NOTHING green"}, processes=4, walltime=600)
+    site.write_project("python who.py", variables={"COLOUR": "pale $HK_NOTHING green"}, processes=4, walltime="600s")
     (site.folder / "who.py").write_text(WHO)
     (site.folder / "seen").mkdir()
     place = site.folder.with_name("elsewhere")
@@ -242,7 +242,7 @@ def test_ranks_that_are_bound_share_no_core(backend: Backend, tmp_path: Path) ->
     if len(os.sched_getaffinity(0)) < 2:
         pytest.skip("one core: nothing to share out")
     site = Site(backend, tmp_path / "project")
-    site.write_project("python cores.py", processes=2, binding="cores", launcher="mpirun", walltime=600)
+    site.write_project("python cores.py", processes=2, binding="cores", launcher="mpirun", walltime="600s")
     (site.folder / "cores.py").write_text("import os\nprint(*os.sched_getaffinity(0))\n")
     run = site.submit()
     assert run.await_end()["exit_code"] == 0, run.log("job")
@@ -283,7 +283,7 @@ def test_ssh_ends_all_ranks_when_one_fails(ssh_site: Site) -> None:
 @pytest.mark.slurm
 def test_ssh_ends_all_ranks_when_cancelled(ssh_site: Site) -> None:
     """Slurm does not know what sshd started: only the closed connection ends it."""
-    ssh_site.write_project("python program.py hold_rank", walltime=600)
+    ssh_site.write_project("python program.py hold_rank", walltime="600s")
     run = ssh_site.submit("--processes", "4", "--launcher", "torchrun")
     for rank in range(4):
         run.written(f"holding-{rank}")

@@ -28,7 +28,7 @@ def site(request: pytest.FixtureRequest, slurm: Any, tmp_path: Path) -> Iterator
     if launcher == "mpirun" and not shutil.which("mpirun", path=backend.environment()["PATH"]):
         pytest.skip("no mpirun")
     made = Site(backend, tmp_path / "project", {"HACKATHON_ENVS": str(FOLDER)})
-    keys = {"launcher": launcher, "nodes": 2, "processes": 2, "processes_per_node": 1, "walltime": 3600}
+    keys = {"launcher": launcher, "nodes": 2, "processes": 2, "processes_per_node": 1, "walltime": "3600s"}
     made.folder.mkdir()
     warm = [f'PATH="{warm_path(NAME)}:$PATH"']
     project = {"name": "small", "recipe": NAME, "cluster": "lab", "environment": warm, **keys}

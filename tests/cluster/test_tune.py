@@ -58,7 +58,7 @@ def study_of(site: Site) -> Path:
 
 def test_the_best_is_found_hopeless_ones_are_stopped_and_results_agree(site: Site) -> None:
     words = ("--space", "lr=0.01,0.02,1e-6,1e-7,1e-5,3e-6", "--objective", "accuracy", "-p", "epochs=40")
-    words = (*words, "--walltime", "600")  # time enough to be stopped
+    words = (*words, "--walltime", "600s")  # time enough to be stopped
     grid = ("--sampler", "grid", "--seed", "34")  # the two good ones come first
     found = tuned(site, *words, *grid, "--concurrent", "2")
     assert found["best"]["settings"] == {"lr": 0.01} and found["best"]["value"] == pytest.approx(0.9675)
@@ -93,7 +93,7 @@ def test_two_tuners_at_once_share_the_trials(site: Site) -> None:
 
 def test_time_to_a_value_ends_a_trial_that_has_it_and_those_that_are_slower(site: Site) -> None:
     words = ("--space", "pause=0.1,0.11,30", "--objective", "time-to:accuracy:0.93", "-p", "epochs=6000")
-    words = (*words, "--walltime", "1000")
+    words = (*words, "--walltime", "1000s")
     found = tuned(site, *words, "--trials", "3", "--concurrent", "3")
     by_pause = {each["settings"]["pause"]: each for each in found["trials"]}
     assert {by_pause[0.1]["state"], by_pause[0.11]["state"]} <= {"finished", "stopped"}
@@ -127,7 +127,7 @@ def test_tokens_are_never_exceeded(site: Site) -> None:
 def test_inside_an_allocation_trials_have_cores_and_gpus_of_their_own(site: Site) -> None:
     words = ("--space", "lr=log:1e-3:1e-1", "--objective", "accuracy", "--trials", "4", "--concurrent", "2")
     words = (*words, "--stopper", "none", "--inside-allocation", "-p", "epochs=40", "-p", "pause=0.1")
-    words = (*words, "--walltime", "600")
+    words = (*words, "--walltime", "600s")
     hold = site.folder / "hold"
     hold.touch()  # no trial ends by itself, or its place would be taken
     site.write_profile(rates={"per_node_hour": 60})
@@ -176,7 +176,7 @@ def test_trials_that_all_fail_end_the_tuning_with_the_cause(site: Site) -> None:
 
 def test_after_ctrl_c_the_jobs_go_on_and_the_way_on_is_told(site: Site) -> None:
     words = ("--space", "lr=0.01,0.02", "--objective", "accuracy", "--trials", "2", "--concurrent", "2")
-    words = (*words, "--walltime", "600")
+    words = (*words, "--walltime", "600s")
     hold = site.folder / "hold"
     hold.touch()  # both still run when the command is interrupted
     begun = start(site, "tune", *BASE, *words, "-p", "epochs=60")

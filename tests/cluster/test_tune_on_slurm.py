@@ -32,7 +32,7 @@ FREE = 10.0
 def site(slurm: SlurmLab, tmp_path: Path) -> Iterator[Site]:
     backend = SlurmBackend(slurm)
     made = Site(backend, tmp_path / "tuned")
-    made.write_project(COMMAND, parameters=PARAMETERS, metrics=METRICS, queue="main", walltime=500)
+    made.write_project(COMMAND, parameters=PARAMETERS, metrics=METRICS, queue="main", walltime="500s")
     (made.folder / "program.py").write_bytes((TESTS / "support" / "tuned_program.py").read_bytes())
     yield made
     backend.stop()

@@ -52,7 +52,7 @@ class Event:
 
     def _site(self, name: str) -> Site:
         site = Site(self.backend, self.folder / name)
-        site.write_project("sleep {seconds}", parameters={"seconds": "2"}, walltime=120)
+        site.write_project("sleep {seconds}", parameters={"seconds": "2"}, walltime="120s")
         site.write_profile(**PROFILE)
         return site
 
@@ -131,7 +131,7 @@ def test_usage_is_what_accounting_says(event: Event, slurm: SlurmLab, tmp_path: 
     two_nodes = aurora.submit("--processes", "2", "-p", "seconds=4")
     fails = aurora.submit("-p", "seconds=never")
     # they do not end by themselves before they are ended below
-    long = ("--walltime", "600", "-p", "seconds=500")
+    long = ("--walltime", "600s", "-p", "seconds=500")
     cancelled, killed = (began(each) for each in aurora.submit_all("--repeat", "2", *long))
     waits = north.submit("-p", "seconds=1", "--after", f"any:{killed.path}")
     slurm.run("scancel", waits.job_id)
@@ -214,10 +214,10 @@ def test_requests_are_held_against_the_budget(event: Event) -> None:
 @pytest.mark.slow
 def test_timeout_and_dead_node(event: Event, slurm: SlurmLab) -> None:
     """A job that its walltime ends, and one whose node dies and that is run again on another."""
-    late = began(event.aurora.submit("--walltime", "60", "-p", "seconds=300"))
+    late = began(event.aurora.submit("--walltime", "60s", "-p", "seconds=300"))
     node = late.job_events[0]["host"]
     event.north.write_profile(**{**PROFILE, "threads": 4})  # a node of its own
-    doomed = began(event.north.submit("--walltime", "120", "-p", "seconds=40"))
+    doomed = began(event.north.submit("--walltime", "120s", "-p", "seconds=40"))
     other = doomed.job_events[0]["host"]
     assert slurm.network == "flat" or node != other
     slurm.kill_node(int(other.removeprefix("node")))

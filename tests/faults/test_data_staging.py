@@ -28,7 +28,7 @@ def test_no_room_on_the_node(tmp_path: Path) -> None:
     site = Site(LocalBackend(tmp_path), tmp_path / "project")
     try:
         wanted = [{"name": "big", "url": f"file://{tmp_path}/big", "stage": True}]
-        site.write_project("python read.py", data=wanted, processes=2, walltime=600)
+        site.write_project("python read.py", data=wanted, processes=2, walltime="600s")
         site.write_profile(scratch=str(disk))
         (site.folder / "read.py").write_text(PROGRAM)
         site.run("data", "fetch")

@@ -69,7 +69,7 @@ def make_site(backend: Backend, folder: Path, launcher: str, **profile: Any) -> 
     site = Site(backend, folder)
     nodes, per_node = (1, 2) if launcher == "local" else SHAPES[backend.scheduler]
     shape = {"nodes": nodes, "processes_per_node": per_node, "processes": 2}
-    site.write_project("python waits.py", launcher=launcher, walltime=600, **shape)
+    site.write_project("python waits.py", launcher=launcher, walltime="600s", **shape)
     site.write_profile(processes_per_node=per_node, launchers=["local", "mpirun", "torchrun", "srun"], **profile)
     (site.folder / "waits.py").write_text(PROGRAM)
     return site

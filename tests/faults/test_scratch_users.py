@@ -50,7 +50,7 @@ def site(tmp_path: Path) -> Site:
     scratch.mkdir()
     scratch.chmod(0o1777)
     made = Site(LocalBackend(tmp_path), tmp_path / "project")
-    made.write_project("python show.py", processes=2, walltime=600)
+    made.write_project("python show.py", processes=2, walltime="600s")
     made.write_profile(scratch=str(scratch))
     (made.folder / "show.py").write_text(PROGRAM)
     return made
@@ -89,7 +89,7 @@ def test_caches_lie_in_a_folder_of_the_users_alone(site: Site, make: Callable[[P
 def test_data_that_somebody_else_staged_are_not_read(site: Site, tmp_path: Path) -> None:
     (tmp_path / "big").write_text("good")
     data = [{"name": "big", "url": f"file://{tmp_path}/big", "stage": True}]
-    site.write_project("python show.py", data=data, walltime=600)
+    site.write_project("python show.py", data=data, walltime="600s")
     site.write_profile(scratch=str(tmp_path / "scratch"))
     site.run("data", "fetch")
     try:

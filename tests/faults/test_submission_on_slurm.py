@@ -58,7 +58,7 @@ def world(slurm: SlurmLab, tmp_path: Path) -> Iterator[World]:
         waits=("--queue", "high"),
         stop_queue=lambda stopped: let("high", "down" if stopped else "up"),
         refuse=lambda refused: let("short", "inactive" if refused else "up"),
-        refused=("--queue", "short", "--walltime", "60"),
+        refused=("--queue", "short", "--walltime", "60s"),
         words="Required partition not available",
     )
     backend.stop()

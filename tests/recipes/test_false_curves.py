@@ -37,7 +37,7 @@ def studies(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, tupl
 
     def scale(name: str) -> None:
         site = Site(backend, folder / name, {"HACKATHON_LOCAL_SLOTS": "8"})
-        site.write_project(PROGRAMS[name][0], name=name, metrics=METRICS, walltime=900)
+        site.write_project(PROGRAMS[name][0], name=name, metrics=METRICS, walltime="900s")
         site.write_profile(launchers=["torchrun" if name == "together" else "local"])
         shutil.copy(TESTS / "recipes/own_code/curves" / PROGRAMS[name][0].split()[1], site.folder)
         words = ("scale", "--force", "--processes", "1,2", "--wait", "--json")

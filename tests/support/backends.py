@@ -520,7 +520,7 @@ class Site:
     folder: Path
     more: dict[str, str] = field(default_factory=dict)
     """Further environment variables."""
-    walltime: int = 60
+    walltime: str = "60s"
     """Seconds that a project asks for unless it says otherwise; on a machine under load a minute is soon over."""
 
     def write_project(self, command: str, **keys: Any) -> None:

@@ -79,7 +79,7 @@ def two_projects(backend: Backend, folder: Path, **profile: Any) -> tuple[Site, 
     sites = Site(backend, folder / "submits"), Site(backend, folder / "scales")
     for site in sites:
         # `true` in the shell's own folder
-        write_project(site.folder, "true", {"environment": [], **profile}, walltime=120)
+        write_project(site.folder, "true", {"environment": [], **profile}, walltime="120s")
     return sites
 
 

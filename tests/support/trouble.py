@@ -97,7 +97,7 @@ def write_project(folder: Path, command: str = "true", profile: dict[str, Any] |
     """Write `project.yaml` and the profile of the cluster `lab` (JSON is YAML)."""
     clusters = folder / "templates" / "clusters"
     clusters.mkdir(parents=True, exist_ok=True)
-    values = {"name": "small", "command": command, "cluster": "lab", "walltime": 600, "launcher": "local", **keys}
+    values = {"name": "small", "command": command, "cluster": "lab", "walltime": "600s", "launcher": "local", **keys}
     (folder / "project.yaml").write_text(json.dumps(values, ensure_ascii=False))
     (clusters / "lab.yaml").write_text(json.dumps({**CLUSTER, **(profile or {})}))
 

@@ -162,6 +162,8 @@ def test_unknown_command_and_option_are_usage_errors(capsys: pytest.CaptureFixtu
         (["render", "torch-ddp", "--cluster", "laptop", "-p", "epochs=0"], "below"),
         (["render", "torch-ddp", "--cluster", "laptop", "-p", "epochs"], "NAME=VALUE"),
         (["render", "torch-ddp", "--cluster", "laptop", "--walltime", "soon"], "soon"),
+        (["render", "torch-ddp", "--cluster", "laptop", "--walltime", "10"], "write 10m or 10s"),
+        (["render", "torch-ddp", "--cluster", "laptop", "--walltime", "10:00"], "write 00:10:00 or 10:00:00"),
         (["render", "torch-ddp", "--cluster", "laptop", "--launcher", "srun"], "srun"),
         (["render", "torch-ddp", "--cluster", "laptop", "--nodes", "2"], "single machine"),
         (["render", "torch-ddp", "--cluster", "reedbush-h"], "group"),

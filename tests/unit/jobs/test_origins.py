@@ -44,9 +44,9 @@ def test_explained_in_japanese(
     project = {"name": "own", "command": "python x.py {lr}", "cluster": "laptop", "parameters": {"lr": 0.1}}
     (tmp_path / "project.yaml").write_text(json.dumps(project))
     monkeypatch.chdir(tmp_path)
-    words = ["render", "--explain", "--processes", "1", "--walltime", "60"]
+    words = ["render", "--explain", "--processes", "1", "--walltime", "60s"]
     assert run([*words, "--lang", "ja"]) == 0
     shown = capsys.readouterr().out
     assert "コマンドライン" in shown and "command line" not in shown and "クラスタ laptop" in shown
-    done = CliRunner().invoke(build(), ["render", "--json", "--processes", "1", "--walltime", "60"])
+    done = CliRunner().invoke(build(), ["render", "--json", "--processes", "1", "--walltime", "60s"])
     assert json.loads(done.stdout)["request"]["origins"]["processes"] == "command line"

@@ -59,7 +59,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "words.txt").write_text("one two three")
     values = {
         "name": "数字", "command": "python3 train.py", "cluster": "laptop", "launcher": "local",
-        "walltime": 120,
+        "walltime": "120s",
         "data": [{"name": "words.txt", "url": f"file://{tmp_path}/words.txt"}],
         "metrics": {"samples_per_s": {"pattern": "throughput: ([0-9.]+)", "unit": "samples/s"},
                     "accuracy": {"pattern": "accuracy ([0-9.]+)"}},

@@ -172,7 +172,7 @@ def test_a_dry_run_of_a_resumed_study_submits_nothing(
 
 @pytest.mark.parametrize(
     "words",
-    [("--processes", "1"), ("-p", "lr=0.3"), ("--walltime", "60"), ("--cluster", "laptop"), ("--in-place",),
+    [("--processes", "1"), ("-p", "lr=0.3"), ("--walltime", "60s"), ("--cluster", "laptop"), ("--in-place",),
      ("--repeat", "2"), ("--note", "x"), ("--tag", "x"), ("--mode", "strong"), ("--vary", "lr=1")],
 )  # fmt: skip
 def test_a_resumed_study_takes_no_other_plan(
@@ -194,7 +194,7 @@ def test_a_dry_run_of_what_is_submitted_again_submits_nothing(
     capsys.readouterr()
     assert run(["submit", "--again", made.id, "--dry-run"]) == 0
     assert capsys.readouterr().out == job.script.job
-    for words in (["--walltime", "60"], ["-p", "lr=1"], ["--note", "x"], ["--segments", "2"], ["--after", made.id],
+    for words in (["--walltime", "60s"], ["-p", "lr=1"], ["--note", "x"], ["--segments", "2"], ["--after", made.id],
                   ["--in-place"], ["--preflight"], ["toy"]):  # fmt: skip
         assert run(["submit", "--again", made.id, *words]) == 2
         assert "--again submits a run as it was made" in capsys.readouterr().err
@@ -230,7 +230,7 @@ def test_what_was_refused_waits_all_the_same_when_it_is_submitted_again(
 def test_a_resumed_grid_submits_what_was_meant_then(project: Path, scheduler: FakeScheduler) -> None:
     first = begin(planned(["lr=0.2,0.1"], [1]))
     assert len(first.advance(1)) == 1
-    (project / "project.yaml").write_text(json.dumps({**PROJECT, "walltime": 60}))
+    (project / "project.yaml").write_text(json.dumps({**PROJECT, "walltime": "60s"}))
     again = resume("", None, Options(), project)
     assert again.study == first.study
     rest = again.rest(status(runs_of(again.study)))

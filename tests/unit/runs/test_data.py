@@ -288,18 +288,18 @@ def project(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_command_line(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["check", "--walltime", "600"]) == 2
+    assert run(["check", "--walltime", "600s"]) == 2
     assert "hackathon data fetch" in capsys.readouterr().err
     assert run(["data", "check"]) == 1
     assert run(["data", "stage"]) == 1
     assert run(["data", "fetch"]) == 0
     assert "fetched, 1.0 MB" in capsys.readouterr().out
     assert run(["data", "fetch"]) == 0 and run(["data", "check"]) == 0 and run(["data", "stage"]) == 0
-    assert run(["check", "--walltime", "600"]) == 0
+    assert run(["check", "--walltime", "600s"]) == 0
     assert run(["data", "stage", "--to", str(project / "disk")]) == 0
     assert (project / "disk" / "big.bin").read_bytes() == CONTENT
     capsys.readouterr()
-    assert run(["render", "--json", "--walltime", "600"]) == 0
+    assert run(["render", "--json", "--walltime", "600s"]) == 0
     output = capsys.readouterr().out
     request = json.loads(output)["request"]
     assert request["variables"]["HK_STAGE"] == "big.bin" and request["variables"]["HK_DATA"] == str(project / "data")

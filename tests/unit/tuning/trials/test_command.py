@@ -21,7 +21,7 @@ PROJECT = """
 name: toy
 command: python train.py --lr {lr} --batch {batch}
 cluster: laptop
-walltime: 600
+walltime: 600s
 parameters: {lr: {default: 0.1, type: float}, batch: {default: 8, type: int}}
 metrics: {accuracy: {pattern: 'accuracy ([0-9.]+)'}}
 """
@@ -45,7 +45,7 @@ def test_a_dry_run_shows_what_it_would_do(folder: Path, capsys: pytest.CaptureFi
     text = said(capsys, *GOOD, "--dry-run", code=0)
     assert "maximise accuracy@120s over lr=log:0.001:1.0" in text and "at most 30 jobs" in text
     assert "walltime 00:07:00" in text and not (folder / "studies").exists() and not (folder / "runs").exists()
-    text = said(capsys, *GOOD, "--dry-run", "--minimise", "--trials", "3", "--walltime", "180", code=0)
+    text = said(capsys, *GOOD, "--dry-run", "--minimise", "--trials", "3", "--walltime", "180s", code=0)
     assert "minimise" in text and "at most 3 jobs" in text and "00:03:00" in text
     text = said(capsys, *GOOD[:4], "--sampler", "grid", "--space", "batch=1,2", "--dry-run", code=0)
     assert "at most 10 jobs" in text
@@ -69,7 +69,7 @@ def test_a_metric_that_the_project_declares_as_a_time_is_minimised(
         (("--objective", "accuracy"), "--space is missing", "lr, batch"),
         ((*GOOD, "--space", "batch=lin:1:2"), "whole numbers", "batch=int:1:2"),
         ((*GOOD, "-p", "lr=1"), "in --space and in -p", ""),
-        ((*GOOD, "--walltime", "60"), "ends before", "Leave --walltime out"),
+        ((*GOOD, "--walltime", "60s"), "ends before", "Leave --walltime out"),
         ((*GOOD, "--tokens", "5"), "no price in tokens", "--trials 20"),
         (("--resume", "--objective", "loss"), "own space and objective", "Leave out"),
         (("--resume",), "no tuning study", ""),
