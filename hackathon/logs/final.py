@@ -10,7 +10,7 @@ from hackathon.jobs.measured import DEFAULT_METRIC
 from hackathon.logs.formats import UNITS
 from hackathon.logs.meter_files import MeterFiles
 from hackathon.logs.metrics import read_metrics
-from hackathon.logs.recorded import confirms, is_comparable, rates, recordings
+from hackathon.logs.recorded import RankRecording, confirms, is_comparable, rates, recordings, work_of_step
 from hackathon.runs.record import RunRecord
 from hackathon.text.units import PER_PROCESS
 
@@ -84,13 +84,23 @@ def final_numbers(
         # steps alone do not say how much work they are, so samples are added; other rates stay as they are
         missing = set(THROUGHPUTS) if not printed else {target} if printed == [STEPS] else set()
         stand_ins = {name: rate for name, rate in recorded.items() if name in missing - values.keys()}
-        for name in recorded.keys() & sure.keys() - {STEPS}:  # the recorder confirms what the text left open
-            if sure[name] == "unsure" and confirms(values[name], recorded[name]):
+        counted = _counted(ranks, record.processes, recorded)
+        for name in counted.keys() & sure.keys() - {STEPS}:  # the recorder confirms what the text left open
+            if sure[name] == "unsure" and confirms(values[name], counted[name]):
                 del sure[name]
         values |= stand_ins
         sure |= dict.fromkeys(stand_ins, RECORDED)
     chosen = target if metric else throughput(target, record.metrics, values)
     return Numbers(values, not left_out, chosen, metric_unit(record.metrics, chosen), sure, recorded)
+
+
+def _counted(ranks: Mapping[int, RankRecording], processes: int, recorded: Mapping[str, float]) -> Mapping[str, float]:
+    """Return the recorded rates, and samples/s by the inputs of the model where no DataLoader was seen.
+
+    Such inputs are not known to be samples. They still tell whether a printed number is that of one process or of all.
+    """
+    work = work_of_step(ranks, processes) if STEPS in recorded else None
+    return {"samples_per_s": work * recorded[STEPS], **recorded} if work else recorded
 
 
 def throughput(chosen: str, declared: Mapping[str, Any], names: Collection[str]) -> str:

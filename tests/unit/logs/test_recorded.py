@@ -113,6 +113,18 @@ def test_a_printed_number_is_compared_with_enough_recorded_steps(
     assert (dict(numbers.sure), numbers.recorded.get("samples_per_s")) == (sure, recorded)
 
 
+@pytest.mark.parametrize(("said", "sure"), [("64.0 samples/s", {}), ("32.0 samples/s", {"samples_per_s": "unsure"})])
+def test_the_inputs_of_a_model_tell_whose_number_was_printed(tmp_path: Path, said: str, sure: dict[str, str]) -> None:
+    """8 inputs a step on each of two ranks, 4 steps per second, and no DataLoader."""
+    file = {**FILE, "work": [[8, 0, False, 40]], "blocks": [{"first": 4, "last": 43, "seconds": 10}]}
+    run = RecordedRun(tmp_path / "run")
+    write(run.path, {0: file, 1: file})
+    run.log(0, *(f"step {n} loss 0.5 {said}" for n in range(5)))
+    numbers = final_numbers(run.path, RunDirectory(run.path).known(), over=True)
+    assert dict(numbers.sure) == sure
+    assert numbers.recorded == {"steps_per_s": 4.0}
+
+
 def reading(stream: int, **more: Any) -> dict[str, Any]:
     """A rank's file that read the batches of a stream."""
     lists, batches = [stream * 100 + n for n in range(5)], {str(n): stream * 1000 + n for n in range(5)}
