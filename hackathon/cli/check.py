@@ -42,14 +42,16 @@ def command(target: str | None, options: Options, foreign: "Foreign", as_json: b
     from hackathon.jobs.sources import find_sources
     from hackathon.prediction.request import reachable
     from hackathon.runs.source.selection import Selection, selection_of
+    from hackathon.schedulers.base import SchedulerError
     from hackathon.schedulers.known_nodes import known_nodes
     from hackathon.text.errors import RequestError
 
     sources = find_sources(target, options, foreign=shown_only(foreign))
     event_line(sources)
+    silent: list[SchedulerError] = []
     try:
         with working(_("asking the scheduler")):
-            planned = plan_jobs(sources, nodes=known_nodes(sources.cluster))
+            planned = plan_jobs(sources, nodes=known_nodes(sources.cluster, silent.append))
     except CheckError as error:
         reports = read_sources(sources)
         if not as_json:
@@ -102,6 +104,10 @@ def command(target: str | None, options: Options, foreign: "Foreign", as_json: b
         )
     if budget is not None:
         judge(budget, refuse)
+    for failure in silent:
+        if failure.id == "schedulers.not_set_up":  # a scheduler that is elsewhere, or busy, is no fault of this job
+            click.echo(_("note: {problem}", problem=failure.message), err=True)
+            click.echo(f"{_('hint')}: {failure.hint}", err=True)
     if sources.cluster.unverified:
         paths = ", ".join(sources.cluster.unverified)
         click.echo(

@@ -6,6 +6,7 @@ A machine's shape changes rarely, and the scheduler of a login node should be qu
 import hashlib
 import os
 import time
+from collections.abc import Callable
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
@@ -25,10 +26,13 @@ PATIENCE = 10.0
 _FIELDS = {entry.name for entry in fields(NodeGroup)}
 
 
-def known_nodes(cluster: Cluster) -> tuple[NodeGroup, ...]:
+def known_nodes(
+    cluster: Cluster, on_error: Callable[[SchedulerError], None] = lambda error: None
+) -> tuple[NodeGroup, ...]:
     """Return the machine's nodes by its scheduler; none when the profile describes them itself.
 
-    Also none when the scheduler does not report nodes, is not on this machine, or does not answer.
+    Also none when the scheduler does not report nodes, is not on this machine, or does not answer; `on_error` gets the
+    error of that.
     """
     if cluster.node.cores != "auto" or registry.dialect_of(cluster).this_machine:
         return ()
@@ -40,13 +44,16 @@ def known_nodes(cluster: Cluster) -> tuple[NodeGroup, ...]:
     cached = _read(path)
     if cached is not None:
         return cached
-    return _asked(scheduler, path)
+    return _asked(scheduler, path, on_error)
 
 
-def _asked(scheduler: Scheduler, path: Path | None) -> tuple[NodeGroup, ...]:
+def _asked(
+    scheduler: Scheduler, path: Path | None, on_error: Callable[[SchedulerError], None]
+) -> tuple[NodeGroup, ...]:
     try:
         groups = tuple(runner.nodes(scheduler, timeout=PATIENCE, delays=()))
-    except SchedulerError:
+    except SchedulerError as error:
+        on_error(error)
         return ()
     if path is not None:
         try:

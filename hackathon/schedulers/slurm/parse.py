@@ -29,7 +29,7 @@ from hackathon.schedulers.failures import FAILURES
 from hackathon.schedulers.reports import JobAccounting
 from hackathon.schedulers.slurm import bill
 from hackathon.schedulers.slurm.ids import ID, same
-from hackathon.schedulers.slurm.words import DOWN, HELD_REASONS, REFUSALS, STATES, never_runs
+from hackathon.schedulers.slurm.words import DOWN, HELD_REASONS, NOT_SET_UP, REFUSALS, STATES, never_runs
 from hackathon.schedulers.words import command, garbage, moment, printable, words
 from hackathon.text.messages import Message
 from hackathon.text.numbers import digits
@@ -276,6 +276,8 @@ def failed(answer: CommandOutput, otherwise: str = "failed") -> SchedulerError:
             answer,
             transient=True,
         )
+    if NOT_SET_UP.search(answer.stderr):
+        otherwise = "not_set_up"
     return _error(FAILURES[otherwise], answer, transient=False)
 
 

@@ -86,8 +86,10 @@ DOWN = re.compile(
 )
 """Messages about an unresponsive controller, database or munge."""
 
+NOT_SET_UP = re.compile(r"establish a configuration source|fetch_config: DNS SRV lookup failed")
+"""Messages of any command on a machine that belongs to no cluster."""
+
 REFUSALS = (
-    (re.compile(r"establish a configuration source|fetch_config: DNS SRV lookup failed"), "not_set_up"),
     (re.compile(r"invalid partition", re.IGNORECASE), "unknown_queue"),
     (re.compile(r"partition.*(?:inactive|not available|down|drain)", re.IGNORECASE), "queue_disabled"),
     (

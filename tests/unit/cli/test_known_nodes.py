@@ -129,3 +129,21 @@ def test_no_answer_refuses_nothing(calls: Path, capsys: pytest.CaptureFixture[st
     assert told(capsys, "--queue", "anything", "--nodes", "900") == []
     (calls.parent / "bin" / "sinfo").unlink()
     assert told(capsys, "--queue", "anything", "--nodes", "900") == []
+
+
+@pytest.mark.parametrize(
+    ("message", "noted"),
+    [
+        ("sinfo: fatal: Could not establish a configuration source", True),
+        ("slurm_load_partitions: Unable to contact slurm controller (connect failure)", False),
+    ],
+)
+def test_a_machine_without_a_cluster_is_noted(
+    calls: Path, capsys: pytest.CaptureFixture[str], message: str, noted: bool
+) -> None:
+    """The commands of Slurm alone choose its profile: the first `check` says that no job can be submitted from here."""
+    (calls.parent / "bin" / "sinfo").write_text(f"#!/bin/sh\necho '{message}' >&2\nexit 1\n")
+    assert run(["check"]) == 0
+    error = capsys.readouterr().err
+    assert ("no cluster is configured on this machine" in error) == noted
+    assert ("--cluster laptop" in error) == noted
