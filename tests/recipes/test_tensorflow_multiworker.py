@@ -22,9 +22,9 @@ from support.recipes import copy_recipe
 from support.stacks import stack_environ
 
 NAME = "tensorflow-multiworker"
-EPOCHS = 8
+EPOCHS = 12
 """Fewer than the recipe's: its own number is trained on two nodes (`test_tensorflow_on_slurm`)."""
-FEWER = ("--epochs", str(EPOCHS), "--lr", "0.1")
+FEWER = ("--epochs", str(EPOCHS), "--lr", "0.05")
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 
