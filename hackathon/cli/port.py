@@ -41,7 +41,7 @@ _HOW_TO_RUN = {
         "  hackathon port train.py\n"
         "  hackathon port train.py --write           creates train.ported.py\n"
         "  hackathon port train.py --write -o ddp.py\n"
-        "  hackathon port keras.py --to multiworker\n"
+        "  hackathon port keras.py --strategy multiworker\n"
         "  hackathon port train.py --json"
     ),
 )
@@ -56,7 +56,7 @@ _HOW_TO_RUN = {
     "-o", "--output", metavar="FILE", type=click.Path(path_type=Path), help=_("The file that --write creates.")
 )
 @click.option(
-    "--to",
+    "--strategy",
     "target",
     type=click.Choice(["horovod", "multiworker"]),
     help=_("What a Keras program becomes: Horovod (default), or TensorFlow's MultiWorkerMirroredStrategy."),

@@ -100,7 +100,7 @@ RECORDING = ("skip", "steps", "memory", "seconds")
               help=_("Steps to pass over before anything is measured."))  # fmt: skip
 @click.option("--steps", type=click.IntRange(1, 1000), default=10, show_default=True, metavar="N",
               help=_("Steps to record."))  # fmt: skip
-@click.option("--memory", is_flag=True, help=_("Also record the memory of tensors (more overhead)."))
+@click.option("--tensor-memory", "memory", is_flag=True, help=_("Also record the memory of tensors (more overhead)."))
 @click.option("--seconds", type=click.IntRange(10, 36_000), default=300, show_default=True, metavar="N",
               help=_("End the run after this many seconds even if nothing was recorded."))  # fmt: skip
 @click.option(

@@ -22,7 +22,7 @@ def port_to_workers(keras: KerasProgram) -> None:
             Message(
                 "port.ask_tape_workers",
                 "a loop of one's own needs strategy.run and all_reduce, as in the recipe tensorflow-multiworker: "
-                "or change it to Horovod (--to horovod)?",
+                "or change it to Horovod (--strategy horovod)?",
             ),
         )
     tf = head.imported("tensorflow", "import tensorflow", "tf")

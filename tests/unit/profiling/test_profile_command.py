@@ -22,7 +22,10 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     [
         (["--from", "a.json", "--command", "python train.py"], "--from reads traces"),
         (["--from", "a.json", "--steps", "3"], "--from records nothing: it cannot be combined with --steps"),
-        (["--from", "a.json", "--processes", "2", "--memory"], "cannot be combined with --processes, --memory"),
+        (
+            ["--from", "a.json", "--processes", "2", "--tensor-memory"],
+            "cannot be combined with --processes, --tensor-memory",
+        ),
         (["one", "two"], "more than one target"),
         (["torch-ddp", "--command", "python train.py", "--cluster", "laptop"], "the target is a recipe"),
         (["no-such-recipe", "--cluster", "laptop"], "no-such-recipe"),
@@ -140,9 +143,9 @@ def test_options_of_a_job_are_refused_with_a_run(recorded: Path, capsys: pytest.
 def test_options_of_a_recording_are_refused_where_traces_are_shown(
     recorded: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert hackathon(["profile", "k3m9x2qa", "--steps", "10", "--memory", "--json"]) == 2
+    assert hackathon(["profile", "k3m9x2qa", "--steps", "10", "--tensor-memory", "--json"]) == 2
     told = capsys.readouterr()
-    assert told.out == "" and "--steps, --memory cannot be combined with run k3m9x2qa" in told.err
+    assert told.out == "" and "--steps, --tensor-memory cannot be combined with run k3m9x2qa" in told.err
     # of a run without traces they say how it is recorded now
     (recorded / "runs" / RUN / "profile" / "rank-0.json").unlink()
     assert hackathon(["profile", "k3m9x2qa", "--steps", "10"]) == 2

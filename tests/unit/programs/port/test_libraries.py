@@ -291,14 +291,14 @@ def test_the_command_says_what_needs_no_change(
     out, err = capsys.readouterr()
     assert out == "" and "train.py: nothing needs to be changed" in err
     assert [each.name for each in tmp_path.iterdir()] == ["train.py"]
-    assert run(["port", "train.py", "--to", "multiworker"]) == 2
+    assert run(["port", "train.py", "--strategy", "multiworker"]) == 2
     (tmp_path / "train.py").write_text(KERAS)
     assert run(["port", "train.py", "--write", "-o", "hvd.py"]) == 0
     assert "horovodrun -np 2 python hvd.py" in capsys.readouterr().err
-    assert run(["port", "train.py", "--to", "multiworker", "--write"]) == 0
+    assert run(["port", "train.py", "--strategy", "multiworker", "--write"]) == 0
     assert "mpirun -np 2 python train.ported.py" in capsys.readouterr().err
     assert "MultiWorkerMirroredStrategy" in (tmp_path / "train.ported.py").read_text()
-    assert run(["port", "hvd.py", "--to", "multiworker"]) == 0  # it is distributed already
+    assert run(["port", "hvd.py", "--strategy", "multiworker"]) == 0  # it is distributed already
     (tmp_path / "train.py").write_text(CHAINER)
     assert run(["port", "train.py", "--write", "-o", "chain.py"]) == 0
     assert "mpirun -np 2 python chain.py" in capsys.readouterr().err
