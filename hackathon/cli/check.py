@@ -105,7 +105,7 @@ def command(target: str | None, options: Options, foreign: "Foreign", as_json: b
     if budget is not None:
         judge(budget, refuse)
     for failure in silent:
-        if failure.id == "schedulers.not_set_up":  # a scheduler that is elsewhere, or busy, is no fault of this job
+        if failure.id == "schedulers.not_set_up":  # others are normal: the scheduler is elsewhere or busy
             click.echo(_("note: {problem}", problem=failure.message), err=True)
             click.echo(f"{_('hint')}: {failure.hint}", err=True)
     if sources.cluster.unverified:
