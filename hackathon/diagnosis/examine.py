@@ -78,7 +78,7 @@ class Diagnosis:
     state: str = ""
     status: RunStatus | None = field(default=None, compare=False)
     slow: tuple[str, ...] = field(default=(), compare=False)
-    """Ids of rules that took too long and were stopped."""
+    """Ids of rules that took too long and were not applied to all lines."""
     unread: tuple[str, ...] = field(default=(), compare=False)
     """Files of the run that exist but could not be read; they may hold the cause."""
 
