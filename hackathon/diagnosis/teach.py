@@ -52,10 +52,7 @@ _WRAPPER = re.compile(
 )
 # Python's own exceptions are raised by every failure of a kind.
 _EXCEPTIONS = re.compile(
-    r"\b(?:%s)\b"
-    % "|".join(
-        name for name, value in vars(builtins).items() if isinstance(value, type) and issubclass(value, BaseException)
-    )
+    rf"\b(?:{'|'.join(name for name in dir(builtins) if name.endswith(('Error', 'Exception', 'Exit', 'Interrupt')))})\b"
 )
 _PARTS: tuple[tuple[Part, str], ...] = (
     ("nccl", "nccl"), ("horovod", "horovod"), ("chainermn", "chainermn"), ("gloo", "gloo"),
