@@ -41,7 +41,7 @@ LOOKED_AT_MORE = 4
 LOOKED_AT_LONG = 40
 """Candidates of one literal that are verified per log in lines longer than LONG."""
 LONG = 4096
-"""Bytes of a line: longer ones are no messages, and each candidate in them costs as much as a hundred lines."""
+"""Bytes of a line: each candidate in a longer one costs as much as a hundred lines."""
 SEARCHED = 20_000
 """Candidates of one literal per log whose lines are searched for a rule that has not matched."""
 COUNTED_FROM = 20
