@@ -103,7 +103,7 @@ def found(output: Path) -> str:
     """Return the cause and the rules that were left out, of what a diagnosis printed."""
     diagnosis = json.loads(output.read_text())
     causes = [f"{entry['rule']} ({entry['count']})" for entry in diagnosis["findings"]]
-    return f"{', '.join(causes)}; left out: {diagnosis.get('slow') or 'none'}"
+    return f"{', '.join(causes)}; left out: {diagnosis['left_out'] or 'none'}"
 
 
 def main() -> None:
