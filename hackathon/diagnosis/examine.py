@@ -421,7 +421,7 @@ class _Examined:
         return self._with_ranks([RulePlace(rule, evidence, {"what": text[:300]}, number, line.offset, 1, ranks)])
 
     def _from_exit(self, tracebacks: Sequence[Traceback]) -> list[RulePlace]:
-        """Return a match for the rank that ended first, with an exit code and without a word."""
+        """Return a match for the rank that ended first, with an exit code and without output."""
         rule, end = self._by_fact.get("log:exited"), first_exit(self._ends, self._exits)
         if rule is None or end is None:
             return []
