@@ -1,7 +1,8 @@
 """`hackathon rules add`: turn a tutor's insight into a rule for everybody."""
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -10,6 +11,10 @@ from hackathon.text.messages import Message, _, ngettext
 
 if TYPE_CHECKING:
     from hackathon.config.rule import Level, Part
+    from hackathon.diagnosis.teach import Taught
+    from hackathon.runs.directory import RunDirectory
+
+    AgreedRule = Callable[[], Taught]
 
 _ADD_NO_TEXTS = {
     "file": Message("rules.add_no_file", "no such file"),
@@ -24,6 +29,21 @@ _ADD_NO_TEXTS = {
 
 PLACES = ("event", "project", "user")
 
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+def rule_options(function: _Function) -> _Function:
+    """Add --here and --yes."""
+    function = click.option("--yes", is_flag=True, help=_("Write the rule for a run without asking."))(function)
+    return click.option(
+        "--here",
+        "scope",
+        type=click.Choice(PLACES),
+        default="event",
+        show_default=True,
+        help=_("Where to store the rule."),
+    )(function)
+
 
 @named(
     "add",
@@ -33,12 +53,17 @@ PLACES = ("event", "project", "user")
         "is not here belongs to the newest run.\n"
         "\n"
         "  hackathon rules add --from logs/rank-1.log:812 --advice 'Load the module gcc/12 first.'\n"
-        "  hackathon rules add --from slurm-7.out:90 --part mpi --healthy slurm-6.out"
+        "  hackathon rules add --from slurm-7.out:90 --part mpi --healthy slurm-6.out\n"
+        "  hackathon rules add --run k3m9x2qa --advice 'Load the module gcc/12 first.'"
     ),
     short=_("Create a rule from a line in a log."),
 )
+@click.option("--from", "origin", metavar="FILE:LINE", help=_("The line, for example logs/rank-1.log:812."))
 @click.option(
-    "--from", "origin", metavar="FILE:LINE", required=True, help=_("The line, for example logs/rank-1.log:812.")
+    "--run",
+    "run",
+    metavar="RUN",
+    help=_("Instead of a line, a failed run that no rule explains: its decisive line, after a question."),
 )
 @click.option("--part", metavar="NAME", help=_("Part that failed: nccl, mpi, … (default: guessed)."))
 @click.option(
@@ -57,17 +82,18 @@ PLACES = ("event", "project", "user")
     multiple=True,
     help=_("Log of a successful run; a rule that matches it is refused."),
 )
-@click.option(
-    "--here",
-    "scope",
-    type=click.Choice(PLACES),
-    default="event",
-    show_default=True,
-    help=_("Where to store the rule."),
-)
+@rule_options
 def add(
-    origin: str, part: "Part | None", level: "Level", title: str, advice: str, healthy: tuple[Path, ...], scope: str
-) -> None:  # fmt: skip
+    origin: str | None,
+    run: str | None,
+    part: "Part | None",
+    level: "Level",
+    title: str,
+    advice: str,
+    healthy: tuple[Path, ...],
+    scope: str,
+    yes: bool,
+) -> None:
     from typing import get_args
 
     from hackathon.cli.show import printable
@@ -78,12 +104,24 @@ def add(
 
     if part is not None and part not in get_args(Part):
         raise click.UsageError(_("there is no part {name}; known: {known}", name=part, known=", ".join(get_args(Part))))
+    if (origin is None) == (run is None):
+        raise click.UsageError(_("pass either --from or --run"))
+    if origin is None:
+        from hackathon.runs.directory import find_run
+
+        found = find_run(run or "", runs_folder())
+        agreed = agreed_rule(
+            found, yes=yes, part=part, level=level, title=title, advice=advice, healthy=healthy, scope=scope
+        )
+        if agreed is not None:
+            write_agreed(agreed)
+        return
     folder = _folder(scope)
     path, number, hosts = _origin(origin)
     position = place_of(path, number)
     rules = load_rules(folders_that_count(Path.cwd()))[0]
     rule = make_rule(position, rules, part=part, level=level, title=title, advice=advice, hosts=hosts)
-    count = try_rule(rule, position, healthy)
+    count = try_rule(rule, position, healthy, rules)
     taught = write_rule(folder, rule, rules)
     click.echo(_("added {id} to {path}:", id=taught.rule.id, path=taught.path), err=True)
     click.echo("\n".join(printable(line) for line in taught.text.splitlines()))
@@ -97,6 +135,65 @@ def add(
         click.echo(
             _("Not tested on a healthy log. With --healthy FILE, a rule that matches that log is refused."), err=True
         )
+
+
+def agreed_rule(
+    run: "RunDirectory",
+    *,
+    yes: bool,
+    part: "Part | None" = None,
+    level: "Level" = "root",
+    title: str = "",
+    advice: str = "",
+    healthy: Sequence[Path] = (),
+    scope: str = "event",
+) -> "AgreedRule | None":
+    """Show a rule for a run's failure on stderr and ask; return how to write it, None for a no.
+
+    `yes`: do not ask. Raises RequestError when there is no such rule, or no terminal to ask on.
+    """
+    import sys
+    from dataclasses import replace
+    from functools import partial
+
+    from hackathon.cli.show import printable
+    from hackathon.config.rule_files import load_rules
+    from hackathon.config.trust import folders_that_count
+    from hackathon.diagnosis.proposal import proposed
+    from hackathon.diagnosis.teach import as_yaml, write_rule
+    from hackathon.text.errors import RequestError
+
+    folder = _folder(scope)
+    rules = load_rules(folders_that_count(Path.cwd(), run.path))[0]
+    proposal = proposed(run, rules, part=part, title=title, advice=advice, healthy=healthy)
+    rule = replace(proposal.rule, level=level)
+    log = f"{proposal.line.path.name}:{proposal.line.number}"
+    click.echo(_("rule for {run}, from {log}:", run=run.id, log=printable(log)), err=True)
+    click.echo("\n".join(printable(line) for line in as_yaml(rule).splitlines()), err=True)
+    click.echo(
+        _(
+            "It matches {count} {count:line|lines} of this log, and nothing in {healthy} {healthy:log|logs} of "
+            "successful runs.",
+            count=proposal.count,
+            healthy=proposal.healthy,
+        ),
+        err=True,
+    )
+    if not yes:
+        if not sys.stdin.isatty():
+            raise RequestError(
+                "rules.add_nobody", "nobody is at a terminal to confirm the rule", hint="Confirm with --yes."
+            )
+        if not click.confirm(_("Add this rule to {folder}?", folder=folder), err=True):
+            return None
+    return partial(write_rule, folder, rule, rules)
+
+
+def write_agreed(write: "AgreedRule") -> None:
+    """Write a rule that the user agreed to, and print where it is."""
+    taught = write()
+    click.echo(_("added {id} to {path}", id=taught.rule.id, path=taught.path), err=True)
+    click.echo(_("Each diagnosis here uses it from now on. Other centres can use the file as it is."), err=True)
 
 
 def _folder(scope: str) -> Path:

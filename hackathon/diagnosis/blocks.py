@@ -39,6 +39,10 @@ class Block:
         """The text decoded from UTF-8."""
         return self.text.decode("utf-8", "replace")
 
+    def of(self, folded: bool) -> bytes:
+        """Return the text for a literal: in lower case if its case is ignored."""
+        return self.lowered if folded else self.text
+
     def line(self, position: int) -> int:
         """Return the line number, from 1, of a position in the block."""
         return self.lines_before + self.text.count(b"\n", 0, position) + 1

@@ -98,6 +98,7 @@ def _made_texts(diagnosis: "Diagnosis") -> dict[str, str]:
             "findings": [finding.to_json() for finding in diagnosis.findings],
             "harmless": [finding.to_json() for finding in diagnosis.harmless],
             "unknown": [evidence.to_json() for evidence in diagnosis.unknown],
+            "left_out": sorted(diagnosis.slow),
         },
         "bundle.json": {"made": time.strftime("%Y-%m-%dT%H:%M:%S%z"), "hackathon": __version__, "run": diagnosis.run},
     }

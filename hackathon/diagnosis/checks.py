@@ -9,7 +9,7 @@ MODULES = (exit_checks, source_checks, data, devices, numerics, training, worlds
 """Modules that register their checks in FACTS on import."""
 
 OF_LOGS = (
-    "log:above-project", "log:exception", "log:first-event", "log:gpu-zero", "log:hang", "log:hang-gloo",
+    "log:above-project", "log:exception", "log:exited", "log:first-event", "log:gpu-zero", "log:hang", "log:hang-gloo",
     "log:hang-horovod", "log:hang-nccl", "log:hang-stacks", "log:left-early", "log:not-copied",
 )  # fmt: skip
 """Facts that need all logs together: the exception of a last traceback, the first event of a failure that no rule

@@ -12,7 +12,7 @@ from hackathon.diagnosis.checks import find_check
 from hackathon.diagnosis.copied_paths import left_behind
 from hackathon.diagnosis.events import first_event, on_gpu_zero
 from hackathon.diagnosis.exit_checks import killed_ranks
-from hackathon.diagnosis.exits import Exits, labelled_ranks, read_exits
+from hackathon.diagnosis.exits import Exits, first_exit, labelled_ranks, left_among, read_exits
 from hackathon.diagnosis.facts import FactHit, RunFacts
 from hackathon.diagnosis.findings import Evidence, Finding
 from hackathon.diagnosis.hangs.standstill import Standstill
@@ -78,7 +78,7 @@ class Diagnosis:
     state: str = ""
     status: RunStatus | None = field(default=None, compare=False)
     slow: tuple[str, ...] = field(default=(), compare=False)
-    """Ids of rules that took too long and were stopped."""
+    """Ids of rules that took too long and were not applied to all lines."""
     unread: tuple[str, ...] = field(default=(), compare=False)
     """Files of the run that exist but could not be read; they may hold the cause."""
 
@@ -301,7 +301,8 @@ class _Examined:
                 if (hit.evidence.line or 1) <= len(traceback.lines)
                 else traceback.lines[-1]
             )
-            if line.offset < traceback.at and hit.rule.level != "root":
+            before = line.offset < traceback.at and not self._matched(hit.rule, traceback.exception)
+            if before and hit.rule.level != "root":
                 continue  # the words are in a source line of the stack, not in the exception
             named.add(number)
             matches.append(self._of_traceback(traceback, hit.rule, line.offset, hit.evidence.text, hit.values))
@@ -396,7 +397,8 @@ class _Examined:
         followers = [
             match for match in matches if match.rule.level == "secondary" and not match.weak and match.file >= 0
         ]
-        left = self._exits.left
+        tracebacks = [place for place in last_tracebacks(self._ends, self._files) if place.name not in _NO_CAUSE]
+        left = self._exits.left or left_among(labelled_ranks(tracebacks), self._exits)
         rule = self._by_fact.get("log:left-early")
         if rule is not None and left and followers:
             first = min(followers, key=lambda match: (match.file, match.offset))
@@ -405,7 +407,9 @@ class _Examined:
             return [replace(first, rule=rule, evidence=evidence, values=values, ranks=left, weak=False)]
         rule = self._by_fact.get("log:first-event")
         event = first_event(self._ends, [(match.file, match.offset) for match in followers])
-        if rule is None or event is None:
+        if event is None:
+            return self._from_exit(tracebacks)
+        if rule is None:
             return []
         number, line = event
         file, text = self._files[number], line.read.text.strip()[:500]
@@ -415,6 +419,18 @@ class _Examined:
             return []
         ranks = () if rank is None else (rank,)
         return self._with_ranks([RulePlace(rule, evidence, {"what": text[:300]}, number, line.offset, 1, ranks)])
+
+    def _from_exit(self, tracebacks: Sequence[Traceback]) -> list[RulePlace]:
+        """Return a match for the rank that ended first, with an exit code and without output."""
+        rule, end = self._by_fact.get("log:exited"), first_exit(self._ends, self._exits)
+        if rule is None or end is None:
+            return []
+        number, line, rank, code = end
+        if rank in labelled_ranks(tracebacks):
+            return []
+        evidence = Evidence(self._files[number].name, None, line.read.text.strip()[:500], rank, time=line.read.time)
+        values = {"rank": str(rank), "code": str(code)}
+        return [RulePlace(rule, evidence, values, number, line.offset, 1, (rank,))]
 
     def _from_facts(self) -> list[RulePlace]:
         if self._facts is None:

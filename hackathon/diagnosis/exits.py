@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from hackathon.diagnosis.findings import Evidence
-from hackathon.diagnosis.log_tails import End, Traceback, first_told
+from hackathon.diagnosis.log_tails import End, TailLine, Traceback, first_told
 from hackathon.logs.values import whole
 
 _RANK = re.compile(r"^\s*rank\s*: (?P<rank>\d{1,7}) \(local_rank: (?P<local>\d{1,5})\)")
@@ -22,6 +22,15 @@ _CODE = re.compile(r"^\s*exitcode\s*: (?P<code>-?\d{1,4}) \(pid: (?P<pid>\d{1,9}
 _HOST = re.compile(r"^\s*host\s*: (?P<host>\S+)")
 _TABLE = re.compile(r"Root Cause \(first observed failure\)")
 _COMMUNICATOR = re.compile(r"\bcomm 0x[0-9a-f]+ rank (?P<rank>\d{1,7}) n[Rr]anks (?P<ranks>\d{1,7}) ")
+# the elastic agent's table; Open MPI and horovodrun, below the name of the first process; horovodrun; srun
+_STATUS = re.compile(
+    r"^\s*exitcode\s*: (?P<elastic>\d{1,3}) \(pid: (?P<pid>\d{1,9})\)|^\s*Exit code:\s+(?P<first>\d{1,3})\b"
+    r"|\bProcess (?P<rank>\d{1,7}) exit with status code (?P<gloo>\d{1,3})\b"
+    r"|\btask (?P<task>\d{1,7}): Exited with exit code (?P<srun>\d{1,3})\b"
+)
+_SIGNALLED = re.compile(r"Sending process (\d{1,9}) closing signal")
+SHELLS = 126
+"""Exit codes from here on are a shell's: no such command, a signal."""
 _PID = re.compile(r"\(pid: (?P<pid>\d{1,9})\)|received by PID (?P<other>\d{1,9})")
 _STOPPED = -15
 """Exit code of a process that the launcher itself stops."""
@@ -56,6 +65,8 @@ class Exits:
     """Rank → its end, for ranks that did not end with status 0."""
     first: int | None = None
     """The rank that failed first."""
+    signalled: set[int] = field(default_factory=set)
+    """Ids of the processes that the elastic agent signalled because another one had failed."""
     processes: dict[int, set[tuple[str, int]]] = field(default_factory=dict)
     """Process id → (host, rank)."""
 
@@ -106,12 +117,46 @@ class Exits:
         return tuple(sorted(left))
 
 
+def left_among(labelled: frozenset[int], exits: Exits) -> tuple[int, ...]:
+    """Return the ranks that ended with status 0 while all others, `labelled`, raised exceptions.
+
+    The elastic agent signals the processes that run when one fails. Where as many failed or were signalled as raised
+    exceptions, the ranks among them without one were no longer running.
+    """
+    failed = {end.rank for end in exits.failed}
+    one_host = len({end.host for end in exits.ranks.values()}) == 1
+    if not (failed and failed <= labelled and one_host and all(end.rank == end.local for end in exits.ranks.values())):
+        return ()
+    if len({end.pid for end in exits.ranks.values()} | exits.signalled) != len(labelled):
+        return ()
+    return tuple(rank for rank in range(max(labelled)) if rank not in labelled)
+
+
+def first_exit(ends: Sequence[End], exits: Exits) -> tuple[int, TailLine, int, int] | None:
+    """Return (file, line, rank, exit code) of the rank that failed first, if its program chose the exit code.
+
+    1 is that of each exception, whose message may be in another log.
+    """
+    rank = exits.first
+    for number, end in enumerate(ends if rank is not None else ()):
+        for line in end.lines:
+            match = _STATUS.search(line.read.text)
+            if match is None or (match["rank"] or match["task"] or str(rank)) != str(rank):
+                continue
+            if match["pid"] and ((entry := exits.ranks.get(rank or 0)) is None or str(entry.pid) != match["pid"]):
+                continue
+            code = whole(match["elastic"] or match["first"] or match["gloo"] or match["srun"])
+            return (number, line, rank or 0, code) if 1 < code < SHELLS else None
+    return None
+
+
 def read_exits(ends: Sequence[End]) -> Exits:
     """Return what launchers tell about the ends of ranks."""
     exits = Exits(first=first_told(ends))
     most = 0
     for end in ends:
         _read_table(end, exits)
+        exits.signalled |= {whole(match[1]) for line in end.lines if (match := _SIGNALLED.search(line.read.text))}
         for line in end.lines:
             if line.read.pid is None or not (match := _COMMUNICATOR.search(line.read.text)):
                 continue

@@ -225,7 +225,7 @@ def _takes(traceback: _Open, line: TailLine) -> bool:
         return True
     if not text.strip():
         return True
-    if _AT_END.match(text) or line.read.source in _NATIVE:
+    if _AT_END.match(text) or text.strip() == "Terminated" or line.read.source in _NATIVE:
         return False
     traceback.lines += 1
     if traceback.chained or traceback.lines > MESSAGE or line.read.time is not None or _PROGRESS.search(text):

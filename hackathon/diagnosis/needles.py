@@ -23,6 +23,8 @@ TORN_FROM = SHORTEST_HEAD - 1 + SHORTEST_BODY
 """Length in bytes from which a literal is searched for without its first characters."""
 NEAR = 2048
 """Bytes before or after a tear in which the other part must be."""
+REFUSED = 50
+"""Bodies without the characters before them after which a long line is searched for the whole literal."""
 NEXT = 6
 """Characters of the other part that are compared."""
 _TEARS = (b"\n", b"\r", b"\x1b")
@@ -75,6 +77,16 @@ class Needle:
         return self.literal[len(self.head) - 1 :].lstrip(b" ")
 
     @cached_property
+    def _before(self) -> bytes:
+        """The characters before the body, without a space at their end."""
+        return self.literal[: len(self.literal) - len(self.body)].rstrip()
+
+    @cached_property
+    def _whole(self) -> re.Pattern[bytes]:
+        """The literal in one piece; its body is the group."""
+        return re.compile(re.escape(self._before) + rb"[ \t]*(" + re.escape(self.body) + rb")")
+
+    @cached_property
     def early_spaces(self) -> list[bytes]:
         """Beginnings of the literal up to a space within its head: the log may have other white space there."""
         return [
@@ -117,10 +129,21 @@ class Needle:
 
     def places(self, text: bytes, start: int, end: int) -> Iterator[int]:
         """Yield the offsets of the body from `start` to before `end` where the characters before it match too."""
-        before = self.literal[: len(self.literal) - len(self.body)].rstrip()
-        for at in _finds(self.body, text, start, end):
+        before = self._before
+        most = end + len(self.body) - 1
+        at, refused = text.find(self.body, start, most), 0
+        while at >= 0:
             if not before or _stands_before(before, text, at):
                 yield at
+            else:
+                refused += 1
+                if refused >= REFUSED and not _has_tear(text, max(0, at - NEAR), at):
+                    # a very long line: nothing is torn up to its end
+                    stop = min((tear for tear in _next_tears(text, at, most) if tear >= 0), default=most)
+                    for match in self._whole.finditer(text, at, stop):
+                        yield match.start(1)
+                    at, refused = max(at, stop - 1), 0
+            at = text.find(self.body, at + 1, most)
 
     def torn_places(self, text: bytes, start: int, end: int) -> Iterator[int]:
         """Yield the offsets of a torn literal from `start` to before `end` where the rest of it follows."""
@@ -152,9 +175,20 @@ def _stands_before(before: bytes, text: bytes, at: int) -> bool:
     if last.isalnum() and last != b"m":
         # neither a line start nor the end of a launcher's prefix or a colour (`\x1b[0m`)
         return False
+    least = max(0, position - NEAR)
+    if not _has_tear(text, least, position):
+        return False
     start = before[: len(before) - same].rstrip()
-    region = text[max(0, position - NEAR) : position]
+    region = text[least:position]
     return any(start + tear in region for tear in _TEARS_AND_BLANKS)
+
+
+def _has_tear(text: bytes, start: int, end: int) -> bool:
+    return any(text.rfind(tear, start, end) >= 0 for tear in _TEARS)
+
+
+def _next_tears(text: bytes, start: int, end: int) -> Iterator[int]:
+    return (text.find(tear, start, end) for tear in _TEARS)
 
 
 def _finds(literal: bytes, text: bytes, start: int, end: int) -> Iterator[int]:

@@ -1,12 +1,12 @@
 """Find the matches of rules in logs: fast in files of any size, with bounds on memory and time.
 
 A search for literals (matcher) finds candidates; the rule's own expression then verifies each candidate on cleaned
-lines (window). A message with millions of occurrences is verified a few hundred times and then counted.
+lines (window). A message with millions of occurrences is verified a few hundred times and then counted: the lines that
+repeat it are left out of the search (repeats). A rule that needs more time than this allows is named in `limits.ended`.
 """
 
 import functools
 import io
-import itertools
 import re
 import sys
 import threading
@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO, Literal, TypeVar
+from typing import TYPE_CHECKING, BinaryIO, Literal, Protocol, TypeVar
 
 from hackathon.config.literals import PatternError
 from hackathon.config.rule import Pattern, Rule
@@ -29,16 +29,34 @@ from hackathon.logs.prefixes import is_labelled
 from hackathon.logs.search_limit import SearchLimit, TooLongError
 from hackathon.text.files import open_regular
 
+if TYPE_CHECKING:
+    from hackathon.diagnosis.repeats import Repeats
+
 RANKS = 64
 """Ranks of one log whose first match is recorded separately."""
 LOOKED_AT = 200
 """Candidates of one literal that are verified per log."""
 LOOKED_AT_MORE = 4
 """Candidates of it that are verified in each further block."""
+LOOKED_AT_LONG = 40
+"""Candidates of one literal that are verified per log in lines longer than LONG."""
+LONG = 4096
+"""Bytes of a line: each candidate in a longer one costs as much as a hundred lines."""
+SEARCHED = 20_000
+"""Candidates of one literal per log whose lines are searched for a rule that has not matched."""
+COUNTED_FROM = 20
+"""Candidates of a literal that all matched, from which its further occurrences are counted without verification."""
 RULE_SECONDS, SCAN_SECONDS = 1.0, 6.0
 """Processor seconds per scan for one rule's expressions, and for those of all limited rules."""
 
 _Result = TypeVar("_Result")
+
+
+class _Places(Protocol):
+    """The candidates of a literal in a block."""
+
+    def __call__(self, *, start: int) -> Iterator[int]:
+        """Yield the positions from a position on."""
 
 
 @dataclass(frozen=True)
@@ -126,15 +144,15 @@ class Scanner:
             self._block(block, log, matcher)
 
     def _block(self, block: Block, log: "_Log", matcher: Matcher) -> None:
-        log.begin(block)
-        for key in sorted(matcher.present(block)):
+        searched = log.begin(block, self._needles)
+        for key in sorted(matcher.present(searched)):
             needle = self._needles[key // 2]
             patterns = [pattern for pattern in needle.wanted if log.wants(pattern.rule)]
             if not patterns:
                 continue
-            text = block.lowered if needle.folded else block.text
             find = needle.torn_places if key % 2 else needle.places
-            log.look(key, needle, find(text, block.done, block.end), patterns, text)
+            places = functools.partial(find, searched.of(needle.folded), end=block.end)
+            log.look(key, needle, places, patterns, searched)
 
 
 class RuleSet(tuple[Rule, ...]):
@@ -191,7 +209,7 @@ class RuleLimits:
         self._scan = SearchLimit(SCAN_SECONDS)
         self._by_rule: dict[str, SearchLimit] = {}
         self.ended: dict[str, None] = {}
-        """Ids of the rules that took too long and are no longer applied."""
+        """Ids of the rules that took too long and were not applied to all lines."""
 
     def within(self, rule: Rule, search: Callable[[], _Result], otherwise: _Result) -> _Result:
         """Return the result of a rule's search, or `otherwise` when the rule has used its time."""
@@ -235,30 +253,60 @@ class _Log:
         self._labelled: bool | None = None
         self._windows: dict[int, Window] = {}
         self._lines: set[tuple[int, int]] = set()
+        self._left: dict[int, int] = {}
+        """Key of a literal → candidates whose lines may still be searched."""
+        self._repeats: Repeats | None = None
+        """The repeated lines; None while no message is frequent."""
 
-    def begin(self, block: Block) -> None:
-        """Continue with the next block."""
+    def begin(self, block: Block, needles: Sequence[Needle]) -> Block:
+        """Continue with the next block; return it as it is to be searched, without lines that were read before.
+
+        The lines at the end of a log are always searched.
+        """
         self._block = block
         self._windows = {}
         # a message may begin in a line before this block's own positions
         self._lines = {line for line in self._lines if line[1] >= block.base}
         if self._labelled is None:
             self._labelled = is_labelled(clean(line) for line in block.text[: 1 << 16].splitlines())
+        if self._repeats is None or block.end == len(block.text):
+            return block
+        searched = self._repeats.blanked(block)
+        if searched is not block:
+            self._count(searched, needles)
+        return searched
+
+    def _count(self, searched: Block, needles: Sequence[Needle]) -> None:
+        """Count the messages in the lines that are not searched."""
+        for key, (spent, good) in self._spent.items():
+            if key % 2 or spent != good or spent < COUNTED_FROM:
+                continue
+            needle, span = needles[key // 2], (searched.done, searched.end)
+            more = self._block.of(needle.folded).count(needle.body, *span)
+            if more:
+                more -= searched.of(needle.folded).count(needle.body, *span)
+                self._add(key, more, [pattern for pattern in needle.wanted if pattern.rule in self._found])
+
+    def _add(self, key: int, more: int, patterns: Sequence[WantedPattern]) -> None:
+        for pattern in patterns:
+            counts = self._found[pattern.rule].more
+            counts[key] = counts.get(key, 0) + more
 
     def wants(self, rule: int) -> bool:
         """Return whether a rule applies to this log."""
         kinds = self._rules[rule].where
         return not kinds or self._file.kind == "other" or self._file.kind in kinds
 
-    def look(
-        self, key: int, needle: Needle, positions: Iterator[int], patterns: list[WantedPattern], text: bytes
-    ) -> None:
-        """Verify the candidates of a literal in the current block."""
+    def look(self, key: int, needle: Needle, places: "_Places", patterns: list[WantedPattern], searched: Block) -> None:
+        """Verify the candidates of a literal in the current block.
+
+        `places`: its candidates from a position on. `searched`: the block without repeated lines.
+        """
         spent, good = self._spent.get(key, (0, 0))
         allowed = max(LOOKED_AT - spent, LOOKED_AT_MORE)
-        for position in positions:
-            if not allowed:
-                self._rest(key, needle, itertools.chain([position], positions), patterns, text, sure=spent == good)
+        for position in places(start=searched.done):
+            if not allowed or (spent >= LOOKED_AT_LONG and self._is_long(position)):
+                self._rest(key, needle, position, places, patterns, searched, sure=spent == good)
                 break
             allowed -= 1
             spent += 1
@@ -266,37 +314,74 @@ class _Log:
             good += any(verified)
         self._spent[key] = spent, good
 
+    def _is_long(self, position: int) -> bool:
+        """Return whether the line of a position is longer than LONG."""
+        start = line_start(self._block.text, position)
+        return line_end(self._block.text, position) - start > LONG
+
     def _rest(
         self,
         key: int,
         needle: Needle,
-        positions: Iterator[int],
+        position: int,
+        places: "_Places",
         patterns: list[WantedPattern],
-        text: bytes,
+        searched: Block,
         *,
         sure: bool,
     ) -> None:
-        """Handle the remaining candidates: count those of rules that have matched, check the others briefly."""
+        """Count the candidates from a position on of rules that have matched, and check the others briefly."""
+        if self._repeats is None:
+            from hackathon.diagnosis.repeats import Repeats
+
+            self._repeats = Repeats()
         missing = [pattern for pattern in patterns if pattern.rule not in self._found]
-        position = next(positions)
+        text = searched.of(needle.folded)
         if sure and key % 2 == 0:
             more = text.count(needle.body, position, self._block.end)
-            for pattern in patterns:
-                if pattern not in missing:
-                    counts = self._found[pattern.rule].more
-                    counts[key] = counts.get(key, 0) + more
-        missing = [
-            pattern for pattern in missing if not pattern.leading or self._stands_in(self._block.decoded, pattern)
-        ]
+            self._add(key, more, [pattern for pattern in patterns if pattern not in missing])
+        missing = [pattern for pattern in missing if not pattern.leading or self._stands_in(searched.decoded, pattern)]
         if not missing:
             return
-        for start in itertools.chain([position], positions):
-            line = self._block.text[line_start(text, start) : line_end(text, start)].decode("utf-8", "replace")
-            for pattern in [pattern for pattern in missing if self._stands_in(line, pattern)]:
-                if self._verify(pattern, self._window(start)):
-                    missing.remove(pattern)
-            if not missing:
-                return
+        lines, complete = self._candidates(key, position, places)
+        for pattern in missing:
+            if not (self._search(pattern, lines) or complete):
+                self._limits.ended[self._rules[pattern.rule].id] = None
+
+    def _candidates(self, key: int, position: int, places: "_Places") -> tuple[dict[int, str], bool]:
+        """Return (position → its line) of candidates from a position on, and whether these are all.
+
+        Long lines are left out.
+        """
+        left = self._left.get(key, SEARCHED)
+        text = self._block.text
+        lines: dict[int, str] = {}
+        complete, positions = True, places(start=position)
+        while (at := next(positions, None)) is not None:
+            start, end = line_start(text, at), line_end(text, at)
+            if end - start > LONG:
+                complete = False
+                end = text.find(b"\n", end)  # of the whole line, of any length
+                if end < 0:
+                    break
+                positions = places(start=end)
+            elif len(lines) >= max(left, LOOKED_AT_MORE):
+                complete = False
+                break
+            else:
+                lines[at] = text[start:end].decode("utf-8", "replace")
+        self._left[key] = left - len(lines)
+        return lines, complete
+
+    def _search(self, pattern: WantedPattern, lines: dict[int, str]) -> bool:
+        """Return whether a pattern matches one of the lines."""
+        search = pattern.expression.search
+        rule = self._rules[pattern.rule]
+        matches: list[int] = []
+        standing = self._limits.within(
+            rule, lambda: [position for position, line in lines.items() if search(line)], matches
+        )
+        return any(self._verify(pattern, self._window(position)) for position in standing)
 
     def _stands_in(self, text: str, pattern: WantedPattern) -> bool:
         rule = self._rules[pattern.rule]

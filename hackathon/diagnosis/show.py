@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from hackathon.text.messages import N_, _
+from hackathon.text.messages import N_, _, ngettext
 
 if TYPE_CHECKING:
     from hackathon.diagnosis.examine import Diagnosis
@@ -54,6 +54,18 @@ def lines_of(diagnosis: "Diagnosis", target: str, settings: str = "") -> Iterato
         why = diagnosis.status.explanation if diagnosis.status and diagnosis.unknown and not diagnosis.root else ""
         parts = [diagnosis.run, f"[{settings}]" if settings else "", diagnosis.state, why]
         yield "  ".join(part for part in parts if part), True
+    if diagnosis.slow:
+        rules = ", ".join(sorted(diagnosis.slow))
+        yield (
+            ngettext(
+                "{count} rule was not applied to all lines, because that would take too long: {rules}",
+                "{count} rules were not applied to all lines, because that would take too long: {rules}",
+                len(diagnosis.slow),
+                count=len(diagnosis.slow),
+                rules=rules,
+            ),
+            False,
+        )
     for finding in diagnosis.harmless if not diagnosis.findings else ():
         yield _("Harmless warning: {text}", text=finding.message), False
     root = diagnosis.root

@@ -1,5 +1,6 @@
 """Make a rule from a line that somebody recognised: generalise its varying parts, then test the rule."""
 
+import builtins
 import contextlib
 import fcntl
 import json
@@ -49,6 +50,10 @@ _WRAPPER = re.compile(
     r'Traceback \(most recent call last\)|^\s*File "[^"]*", line \d+|ChildFailedError|'
     r"^\s*(?:Killed|Aborted|Terminated)\s*$|exited (?:on|with)|non-zero (?:status|exit)|\bexit(?:ed)? (?:code|status)\b"
 )
+# Python's own exceptions are raised by every failure of a kind.
+_EXCEPTIONS = re.compile(
+    rf"\b(?:{'|'.join(name for name in dir(builtins) if name.endswith(('Error', 'Exception', 'Exit', 'Interrupt')))})\b"
+)
 _PARTS: tuple[tuple[Part, str], ...] = (
     ("nccl", "nccl"), ("horovod", "horovod"), ("chainermn", "chainermn"), ("gloo", "gloo"),
     ("mpi", r"\bmpi|_mpi_|\bucx\b|\bpmix|\bprte|\borte"), ("tensorflow", "tensorflow|keras"),
@@ -88,26 +93,14 @@ class Taught:
 
 def place_of(path: Path, number: int) -> TaughtLine:
     """Return a line of a file, from 1. Raises RequestError when the line does not exist or is empty."""
-    splitter = Splitter(states=False)
-    text = ""
-    count = 0
+    text, count = "", 0
     head: list[str] = []
-    try:
-        with path.open("rb") as stream:
-            for block in iter(lambda: stream.read(1 << 20), b""):
-                for line in splitter.feed(block):
-                    count += 1
-                    if len(head) < SAMPLE:
-                        head.append(line)
-                    if count == number:
-                        text = line
-    except OSError as error:
-        raise RequestError(
-            "rules.add_unreadable", "{path} cannot be read: {what}", path=path, what=error.strerror or error
-        ) from error
-    if remaining := splitter.rest():
+    for line in _lines(path):
         count += 1
-        text = remaining if count == number else text
+        if len(head) < SAMPLE:
+            head.append(line)
+        if count == number:
+            text = line
     if not text.strip():
         raise RequestError(
             "rules.add_no_line",
@@ -117,6 +110,30 @@ def place_of(path: Path, number: int) -> TaughtLine:
             count=count,
         )
     return TaughtLine(path, number, read_prefix(text, labelled=is_labelled(head)), text, count)
+
+
+def place_of_text(path: Path, text: str) -> TaughtLine:
+    """Return the last line of a file that contains a text. Raises RequestError when there is none."""
+    number = 0
+    for count, line in enumerate(_lines(path), 1):
+        if text in line:
+            number = count
+    return place_of(path, number)
+
+
+def _lines(path: Path) -> Iterator[str]:
+    """Yield the lines of a file. Raises RequestError when it cannot be read."""
+    splitter = Splitter(states=False)
+    try:
+        with path.open("rb") as stream:
+            for block in iter(lambda: stream.read(1 << 20), b""):
+                yield from splitter.feed(block)
+    except OSError as error:
+        raise RequestError(
+            "rules.add_unreadable", "{path} cannot be read: {what}", path=path, what=error.strerror or error
+        ) from error
+    if remaining := splitter.rest():
+        yield remaining
 
 
 def pattern_of(text: str, names: Sequence[str] = ()) -> str:
@@ -140,7 +157,7 @@ def pattern_of(text: str, names: Sequence[str] = ()) -> str:
     while pieces and pieces[0] == r"\S+":
         pieces.pop(0)
     pattern = r"\s+".join(pieces)
-    letters = sum(letter.isalpha() for letter in re.sub(r"\\[sSdw]|\[[^\]]*\]", "", pattern))
+    letters = sum(letter.isalpha() for letter in _EXCEPTIONS.sub("", re.sub(r"\\[sSdw]|\[[^\]]*\]", "", pattern)))
     if letters < LETTERS or _WRAPPER.search(text):
         raise RequestError(
             "rules.add_too_general",
@@ -182,6 +199,8 @@ def make_rule(
                 id=rule.id,
             )
     sample = scrub(" ".join(text.split()) if len(text) > LONGEST else text.strip())
+    for host in hosts:
+        sample = re.sub(rf"\b{re.escape(host)}\b", "host", sample)
     source = scrub(f"{Path(*line.path.parts[-2:])}:{line.number}, {time.strftime('%Y-%m-%d')}")
     return Rule(
         _free(_name(sample), {rule.id for rule in known_rules}),
@@ -194,12 +213,23 @@ def make_rule(
     )
 
 
-def try_rule(rule: Rule, line: TaughtLine, healthy: Sequence[Path] = ()) -> int:
+def try_rule(rule: Rule, line: TaughtLine, healthy: Sequence[Path] = (), known_rules: Sequence[Rule] = ()) -> int:
     """Return how often the rule matches in its own log.
 
-    Raises RequestError when it misses its line, matches a healthy log, or matches its own log too often.
+    Raises RequestError when it misses its line, takes too long on a similar one, matches a healthy log or a harmless
+    message of `known_rules`, or matches its own log too often.
     """
     scanner = Scanner([rule])
+    # nearly the line, with numbers and paths of any length: what makes a search try everything
+    similar = re.sub(r"\d+", lambda number: number[0] * 200, line.read.text.replace("/", "/a" * 200))
+    scanner.scan_text("\n".join([similar, similar.rpartition(" ")[0], similar[:-1]]) + "\n")
+    if scanner.limits.ended:
+        raise RequestError(
+            "rules.add_slow",
+            "the search for this line takes too long: {pattern}",
+            hint="write the rule by hand, and test it with `hackathon rules check FILE`",
+            pattern=rule.patterns[0].regex,
+        )
     if not scanner.scan_text(line.raw + "\n"):
         raise RequestError(
             "rules.add_misses",
@@ -220,6 +250,15 @@ def try_rule(rule: Rule, line: TaughtLine, healthy: Sequence[Path] = ()) -> int:
                 path=path,
                 line=hit.evidence.line,
                 text=hit.evidence.text[:120],
+            )
+    for other in known_rules:
+        examples = [example for example in (other.sample, *other.variants) if example is not None]
+        if other.level == "benign" and any(scanner.scan_text(example.text) for example in examples):
+            raise RequestError(
+                "rules.add_harmless",
+                "it matches a harmless message, that of rule {id}",
+                hint="choose another line of the failure",
+                id=other.id,
             )
     count = sum(hit.count for hit in scanner.scan([LogFile(line.path, str(line.path))]))
     if count > OFTEN and count > SHARE * line.lines:

@@ -250,7 +250,7 @@ READERS: dict[str, tuple[str, str]] = {
     "diagnosis/matcher.py": ("_recall", "cache"),
     "diagnosis/silent/data.py": ("combines", "file of a run"),
     "diagnosis/silent/training.py": ("placed", "file of a run"),
-    "diagnosis/teach.py": ("place_of _added _alone", "failure rule"),
+    "diagnosis/teach.py": ("_lines _added _alone", "failure rule"),
     "event/administrator.py": ("write_script", WRITES),
     "event/directories.py": ("_make", WRITES),
     "event/files.py": ("write_event _replace", WRITES),

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from hackathon.cli.add_rule import agreed_rule, rule_options, write_agreed
 from hackathon.cli.board.board_io import (
     DefaultGroup,
     board_at,
@@ -197,15 +198,45 @@ def answer_post(post: str, text: str | None, shared: Path | None, as_json: bool)
         "Close a post as solved, and say what solved it. Only its author and tutors listed in hackathon.yaml "
         "can do this.\n"
         "\n"
-        "  hackathon board solve k7qd 'a smaller batch'"
+        "  hackathon board solve k7qd 'a smaller batch'\n"
+        "  hackathon board solve k7qd 'load gcc/12' --run 3f7k      and teach `hackathon diagnose` this failure"
     ),
     short=_("Close a post as solved."),
 )
 @click.argument("post", metavar="POST")
 @click.argument("text", required=False, metavar="[TEXT|-]")
+@click.option(
+    "--run",
+    "run",
+    metavar="RUN",
+    help=_("Propose a rule for this run's failure, with the post's part, title, and solution."),
+)
+@rule_options
 @shared_options
-def solve_post(post: str, text: str | None, shared: Path | None, as_json: bool) -> None:
-    solve(post, None, text, shared, as_json)
+def solve_post(
+    post: str, text: str | None, run: str | None, scope: str, yes: bool, shared: Path | None, as_json: bool
+) -> None:
+    if run is None:
+        solve(post, None, text, shared, as_json)
+        return
+    from typing import cast, get_args
+
+    from hackathon.board.board import find_post, reply
+    from hackathon.config.rule import Part
+    from hackathon.runs.directory import find_run
+
+    board = board_at(shared, quiet=True)
+    words = text_of(text) if text is not None else ""
+    entry = find_post(board, post)
+    part = cast(Part, entry.part) if entry.part in get_args(Part) else None
+    answers = [answer.text for answer in entry.answers]
+    advice = " ".join((words or (answers[-1] if answers else "")).split())
+    agreed = agreed_rule(
+        find_run(run, runs_folder()), yes=yes, part=part, title=entry.title, advice=advice, scope=scope
+    )
+    said(reply(board, entry, "solve", words).entry.id, N_("closed as solved: #{name}"), as_json)
+    if agreed is not None:
+        write_agreed(agreed)
 
 
 @named(

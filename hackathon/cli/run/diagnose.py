@@ -260,7 +260,7 @@ def tell_slow(diagnoses: "Sequence[Diagnosis]") -> None:
     for rule, path in find_rules(rule_folders())[0]:
         if rule.id in slow:
             text = _(
-                "rule {rule} in {path} took too long on these logs and was left out",
+                "rule {rule} in {path} took too long on these logs and was not applied to all lines",
                 rule=rule.id,
                 path=printable(str(path)),
             )
@@ -346,7 +346,8 @@ def _make_bundle(
 def _print_json(diagnoses: "Sequence[Diagnosis]", similar: list[dict[str, Any]]) -> None:
     """Print all findings, the cause of each run first; `run` and `state` are those of the only run, else null.
 
-    `similar`: solved posts of the event's board about the same failures.
+    `left_out`: ids of rules that were not applied to all lines. `similar`: solved posts of the event's board about the
+    same failures.
     """
 
     findings = [
@@ -361,6 +362,7 @@ def _print_json(diagnoses: "Sequence[Diagnosis]", similar: list[dict[str, Any]])
         "findings": findings,
         "harmless": [finding.to_json() for diagnosis in diagnoses for finding in diagnosis.harmless],
         "unknown": [evidence.to_json() for diagnosis in diagnoses for evidence in diagnosis.unknown],
+        "left_out": sorted({rule for diagnosis in diagnoses for rule in diagnosis.slow}),
         "similar": similar,
     }
     if only is None:

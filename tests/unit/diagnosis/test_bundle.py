@@ -67,7 +67,7 @@ def test_a_runs_bundle_is_scrubbed_and_private(run: Path, capsys: pytest.Capture
     assert json.loads(found["request.json"])["environment"] == {"HF_TOKEN": "[removed]"}
     assert found["logs/rank-0.log"].endswith("the end of rank 0\n") and len(found["logs/rank-0.log"]) <= bundle.LOG
     assert "lattice lost in ~/x/train.py" in found["logs/rank-1.log"]
-    assert json.loads(found["findings.json"]).keys() == {"findings", "harmless", "unknown"}
+    assert json.loads(found["findings.json"]).keys() == {"findings", "harmless", "unknown", "left_out"}
     for name, why in (("logs/nccl-trace-0", "not text"), ("checkpoints/", ""), ("logs/rank-0.log", "only the last")):
         assert f"{name}: {why}" in shown.err and ("only" in why or name not in found)
 

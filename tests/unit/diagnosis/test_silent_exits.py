@@ -1,0 +1,62 @@
+"""A rank that ends without a word, or whose word stands among others: launchers and the other ranks tell which.
+
+tests/samples/failures/exits.txt: `%%% name | rule` before each log of torchrun, mpirun or horovodrun; rank 1 of
+three calls sys.exit(3) or os._exit(0) in its third step, or its loader fails. Stacks of libraries are left out.
+"""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from hackathon.config.rule_files import load_rules
+from hackathon.diagnosis.examine import Diagnosis, diagnose_files
+from hackathon.diagnosis.scan import RuleSet
+from support.paths import SAMPLES
+
+RULES = RuleSet(load_rules()[0])
+LOGS = {
+    heading.split(" | ")[0]: (heading.split(" | ")[1].strip(), text)
+    for section in (SAMPLES / "failures" / "exits.txt").read_text().split("%%% ")[1:]
+    for heading, _, text in [section.partition("\n")]
+}
+
+
+def diagnosis_of(folder: Path, text: str) -> Diagnosis:
+    (folder / "job.log").write_text(text)
+    return diagnose_files([folder / "job.log"], rules=RULES)
+
+
+@pytest.mark.parametrize("name", LOGS)
+def test_the_rank_that_ended_is_the_cause(tmp_path: Path, name: str) -> None:
+    rule, text = LOGS[name]
+    root = diagnosis_of(tmp_path, text).root
+    assert root is not None and root.evidence is not None
+    assert (root.rule, root.evidence.rank) == (rule, 1)
+    if rule == "rank-exited":
+        assert "exit code 3" in root.message
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new"),
+    [
+        # it still ran when another one failed
+        ("torchrun-early", "Sending process 5018", "Sending process 5019 closing signal SIGTERM\nSending process 5018"),
+        # the first to end raised the exception of one that waits
+        ("mpirun-exit3", r"\[\[25024,1\],1\]\n  Exit code:    3", "[[25024,1],2]\n  Exit code:    1"),
+        # a shell's code, and no code
+        ("mpirun-exit3", "Exit code:    3", "Exit code:    127"),
+        ("mpirun-exit3", "Exit code:    3", ""),
+    ],
+)
+def test_a_rank_is_not_blamed_without_evidence(tmp_path: Path, name: str, old: str, new: str) -> None:
+    text, count = re.subn(old, new, LOGS[name][1])
+    assert count == 1
+    assert diagnosis_of(tmp_path, text).root is None
+
+
+def test_what_a_rank_said_before_its_exit_wins(tmp_path: Path) -> None:
+    text = LOGS["mpirun-exit3"][1]
+    said = "[rank1]: FATAL: the lattice has no colour\n"
+    diagnosis = diagnosis_of(tmp_path, text.replace("[rank0]: Traceback", f"{said}[rank0]: Traceback", 1))
+    assert diagnosis.findings[0].rule != "rank-exited"
