@@ -162,6 +162,8 @@ class JobWords:
 
     counts: Mapping[str, str] = field(default_factory=dict)
     """Variable → `nodes`, `processes`, `per_node` or `gpus` (of a node)."""
+    all_nodes: str = r"\Z."
+    """Regular expression of the names of all nodes, as the value of a variable."""
     node_counts: str = r"\Z."
     """Regular expression of a command that counts the nodes."""
     hosts: str = r"\Z."
@@ -186,6 +188,8 @@ class JobWords:
     """The variable with the number of an array's job."""
     array_path: tuple[str, str] = ("", "")
     """The placeholder in a path of output, and a regular expression of placeholders that are enough."""
+    of_option: Mapping[str, str] = field(default_factory=dict)
+    """Variable → the option without which the scheduler does not set it."""
     slots_by_chunk: bool = False
     """Whether each requested node is one slot of mpirun, if the header does not name a number of processes."""
 
@@ -232,6 +236,8 @@ class ScriptLanguage:
     """A job may name several queues, separated by commas."""
     starts_at_home: bool = False
     """A job starts in the home folder."""
+    site_may_stay: bool = False
+    """Whether sites commonly let jobs start in the folder of the submission."""
     stays_if: frozenset[str] = frozenset()
     """Settings by which a job starts elsewhere."""
     submit_folder: str = ""

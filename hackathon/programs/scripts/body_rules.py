@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 from hackathon.programs.scripts.findings import Edit
@@ -44,6 +45,7 @@ def check_body(look: ScriptLook) -> None:
     commands = look.shell.commands
     _folder(look, commands)
     _modules(look, commands)
+    _continued(look, commands)
     _background(look, commands)
     _ranks(look, commands)
     _others(look, commands)
@@ -66,6 +68,8 @@ def _folder(look: ScriptLook, commands: tuple[Command, ...]) -> None:
     language = look.language
     keys = {setting.key for setting in look.settings}
     if not language.starts_at_home or keys & language.stays_if or not look.directives or not commands:
+        return
+    if language.site_may_stay and look.machine is None:  # a file of the site may hold the option
         return
     text = "\n".join(look.source.lines)
     if re.search(rf"\b{language.submit_folder}\b|\$\{{?(?:BASH_SOURCE|0)\b", text):
@@ -116,6 +120,28 @@ def _modules(look: ScriptLook, commands: tuple[Command, ...]) -> None:
             strict = command if sets else None if words[0].startswith("+") else strict
     if strict is not None:
         look.add("strict-environment", strict.line, command=strict.raw.strip())
+
+
+def _continued(look: ScriptLook, commands: tuple[Command, ...]) -> None:
+    """Report a command of several lines that ends too early: the shell takes its next option for a command."""
+    lines = look.source.lines
+    for before, command in pairwise(commands):
+        word = command.words[0]
+        gap = lines[before.end : command.line - 1]
+        if not re.match(r"--?[A-Za-z][\w-]*(?:=.*)?\Z", word) or not lines[command.line - 1].lstrip().startswith(word):
+            continue
+        if before.words[0].startswith("-") or re.match(r"\s*-[^()]*\)", lines[command.line - 1]):
+            continue
+        last = lines[before.end - 1]
+        if last.count("${") > last.count("}"):
+            continue
+        if any(text.strip() and not text.lstrip().startswith("#") for text in gap):
+            continue
+        line = before.end + 1 if last.endswith("\\") else before.end
+        better = (
+            re.sub(r"\s*(?:\\\s*)?(?:(?<=\s)#.*)?\Z", lambda __: " \\", last, count=1) if line == before.end else None
+        )
+        look.add("continuation-broken", min(line, command.line - 1), better, word=word)
 
 
 def _background(look: ScriptLook, commands: tuple[Command, ...]) -> None:
@@ -301,13 +327,16 @@ def check_shell(look: ScriptLook) -> None:
 
 def check_output(look: ScriptLook) -> None:
     """Report an output folder that the script itself creates, which is too late."""
-    folders = {
-        word.rstrip("/"): command
-        for command in look.shell.commands
-        if _program(command)[0] == "mkdir"
-        for word in _program(command)[1]
-        if not word.startswith("-")
-    }
+    folders: set[str] = set()
+    elsewhere = False
+    for command in look.shell.commands:
+        program, words = _program(command)
+        # behind `cd` a relative name is another folder
+        elsewhere |= _GOES.match(program) is not None and look.language.submit_folder not in "".join(words)
+        if program == "mkdir":
+            folders |= {
+                word.rstrip("/") for word in words if not word.startswith("-") and (word[0] == "/" or not elsewhere)
+            }
     for setting in look.settings:
         is_output = setting.key in ("--output", "--error", "-o", "-e") and look.language.reading.opens_output
         folder = setting.value.rpartition("/")[0].removeprefix("./")

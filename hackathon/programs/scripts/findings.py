@@ -124,6 +124,7 @@ RULES: dict[str, LintRule] = {
         "refused",
         N_("{scheduler} refuses this directive: `{word}` is neither an option nor the value of one."),
     ),
+    "placeholder": LintRule("warning", "changed", N_("fill this in: `{value}` stands for a value of yours.")),
     "open-quote": LintRule(
         "error", "refused", N_("{scheduler} refuses this directive: a quotation mark is not closed.")
     ),
@@ -337,6 +338,34 @@ RULES: dict[str, LintRule] = {
     "address-unset": LintRule(
         "warning", "changed", N_("this script sets `{variable}` nowhere. Set it to the name of the first node.")
     ),
+    "address-of-all": LintRule(
+        "warning",
+        "changed",
+        N_("`{variable}` gets the names of all {nodes} nodes, which are no address. Take the first one."),
+    ),
+    "port-unset": LintRule(
+        "warning", "changed", N_("this script sets `{variable}` nowhere. Choose a port, the same for all nodes.")
+    ),
+    "drawn-apart": LintRule(
+        "warning",
+        "changed",
+        N_("each of the {nodes} nodes draws its own value for `{option}`, so they do not meet. Give all the same."),
+    ),
+    "rank-same": LintRule(
+        "warning",
+        "changed",
+        N_("`{what}`: all that {starter} starts get this number, but each needs its own."),
+    ),
+    "programs-file": LintRule(
+        "warning",
+        "changed",
+        N_("`srun --multi-prog` reads `{word}` as a file that lists programs. Leave the option out."),
+    ),
+    "variable-of-option": LintRule(
+        "warning",
+        "changed",
+        N_("{scheduler} sets `{variable}` only with `{option}`, which is not in the header: here it is empty."),
+    ),
     "nodes-differ": LintRule(
         "warning",
         "changed",
@@ -439,8 +468,8 @@ RULES: dict[str, LintRule] = {
         "warning",
         "changed",
         N_(
-            "{scheduler} starts the job in your home folder, and this command names a file by a relative path. Put "
-            "`{better}` before it."
+            "{scheduler} starts a job in your home folder unless the site changes that, and this command names a "
+            "file by a relative path. Put `{better}` before it."
         ),
     ),
     "folder-too-late": LintRule(
@@ -479,6 +508,14 @@ RULES: dict[str, LintRule] = {
         N_(
             "mpirun knows the nodes of a {scheduler} job by itself; the host file of {scheduler} has a format of "
             "its own."
+        ),
+    ),
+    "continuation-broken": LintRule(
+        "error",
+        "changed",
+        N_(
+            "the command ends here, and the shell takes `{word}` of a later line for a command of its own. A "
+            "backslash must be the last character of a line, and no comment or empty line may follow it."
         ),
     ),
     "not-waited": LintRule(

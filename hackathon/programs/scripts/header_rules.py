@@ -108,6 +108,26 @@ def check_dialects(look: ScriptLook) -> None:
             look.add("foreign-directive", lines[0], count=len(lines), other=other.title, prefix=own.prefix)
 
 
+_PLACEHOLDER = re.compile(r"<[A-Za-z][^<>]*>|(?<=[=\s])\[[^\[\]]*[A-Za-z.][^\[\]]*\]|\{\{[^{}]*\}\}|\bYOUR[ _]\w+")
+_IN_PLACE = re.compile(r"(?i:(?:d{1,2}-)?h{1,3}:m{1,2}(?::s{1,2})?)|[A-Z]+(?:_[A-Z]+)+|[xX?]{2,}|(?:YOUR|your)\w*")
+"""Words that stand for a number or a time."""
+
+
+def check_placeholders(look: ScriptLook) -> None:
+    """Report values that the reader of an example has to fill in."""
+    for directive in look.directives:
+        text = directive.raw if directive.comment is None else directive.raw[: directive.comment]
+        judged = _judged(look, directive)
+        match = _PLACEHOLDER.search(text)
+        value = match[0] if match else next((bad.value for bad in judged if _IN_PLACE.fullmatch(bad.value)), "")
+        if not value:
+            continue
+        loose = directive.loose and look.language.reading.loose_words == "refused"
+        refused = bool(judged or loose) and not directive.unknown
+        look.add("placeholder", directive.line, value=value, severity="error" if refused else None,
+                 effect="refused" if refused else None)  # fmt: skip
+
+
 def check_words(look: ScriptLook) -> None:
     """Report words in directives that make the scheduler refuse the script."""
     for directive in look.directives:
@@ -122,7 +142,7 @@ def check_words(look: ScriptLook) -> None:
         if reading.unknown_options == "refused":
             for word in directive.lacking if not _hash_value(look, directive) else ():
                 look.add("value-missing", directive.line, option=word.text)
-        reported = look.told(directive.line, "spaced-equals", "unknown-option", "open-quote")
+        reported = look.told(directive.line, "spaced-equals", "unknown-option", "open-quote", "placeholder")
         for word in directive.loose[:1] if not reported else ():
             if re.match(look.language.stray, word.text):
                 options = look.language.options
@@ -130,7 +150,8 @@ def check_words(look: ScriptLook) -> None:
                 better = f"{directive.raw[: word.start]}{first} {directive.raw[word.start :]}"
                 look.add("list-option-missing", directive.line, better, word=word.text, option=first)
             elif reading.loose_words == "refused" and not re.fullmatch(look.language.separators, word.text):
-                look.add("loose-word", directive.line, word=word.text)
+                note = re.sub(r"\s+\(\d+\)\s*\Z", "", directive.raw)  # of a documentation page
+                look.add("loose-word", directive.line, note if note != directive.raw else None, word=word.text)
 
 
 def _wide(look: ScriptLook, directive: Directive) -> bool:

@@ -7,12 +7,17 @@ from hackathon.programs.scripts.launches import (
     Launch,
     batch_variable,
     launches,
+    number_of,
+    set_nowhere,
     shape_of,
     step_of,
     step_text,
+    swapped,
+    value_of,
 )
 from hackathon.programs.scripts.look import ScriptLook
 from hackathon.programs.scripts.shell import LITERAL, Command
+from hackathon.programs.scripts.step_rules import check_steps
 from hackathon.programs.scripts.values import ShellValues
 from hackathon.programs.training.launchers import LauncherCall
 from hackathon.text.numbers import digits
@@ -27,9 +32,13 @@ _ELSEWHERE = re.compile(
 )
 """Signs that a script reaches its other nodes itself."""
 _ROUTINE = frozenset({"torchrun", "accelerate", "deepspeed", "horovodrun"})
-_BY_LOCAL_RANK = re.compile(r"--?(?:distributed|ddp)\b|--launcher[= ]\"?[a-z]|--dist[_-]backend")
+_BY_LOCAL_RANK = re.compile(r"--?(?:distributed|ddp|deepspeed)\b|--launcher[= ]\"?[a-z]|--dist[_-]backend")
 """Options of programs that join their processes by the scheduler's variables, and take the GPU of the local rank."""
-_RANKS = ("RANK", "LOCAL_RANK", "NODE_RANK", "GLOBAL_RANK")
+_RANKS = frozenset(
+    {"RANK", "LOCAL_RANK", "NODE_RANK", "GLOBAL_RANK"}
+    | {"CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES"}
+)
+"""Variables that differ between the processes of a node."""
 _GPU_WORDS = re.compile(
     r"gpu|gres|tres|cuda|gcd|[avhp]\d00|exclusive|constraint|partition|reservation|qos", re.IGNORECASE
 )
@@ -44,6 +53,8 @@ def check_launches(look: ScriptLook) -> None:
         return
     shape = shape_of(look)
     every, values = launches(look, shape)
+    broken = {finding.line for finding in look.findings if finding.rule == "continuation-broken"}
+    every = [launch for launch in every if not broken & set(range(launch.command.line, launch.command.end + 2))]
     for launch in every:
         step = step_of(launch.starter, shape) if launch.starter else shape
         _starters(look, launch, step)
@@ -57,39 +68,17 @@ def check_launches(look: ScriptLook) -> None:
     _conda(look)
     _array(look, every, values)
     _slots(look, every)
-
-
-def _swap(look: ScriptLook, command: Command, pattern: str, better: str) -> tuple[int, str | None]:
-    """Return a line of a command with another text for the first match of a pattern, and its number."""
-    for number in range(command.line, min(max(command.end, command.line), len(look.source.lines)) + 1):
-        line = look.line(number)
-        changed = re.sub(pattern, lambda __: better, line, count=1)
-        if changed != line:
-            return number, changed
-    # the option may stand in a variable: `ARGS="--nnodes 4"`
-    before = enumerate(look.source.lines[: command.line - 1], 1)
-    others = [number for number, line in before if re.search(pattern, line) and not line.lstrip().startswith("#")]
-    if len(others) != 1:
-        return command.line, None
-    return others[0], re.sub(pattern, lambda __: better, look.line(others[0]), count=1)
-
-
-def _value(call: LauncherCall, *names: str) -> str | None:
-    return next((call.options[name] for name in names if name in call.options), None)
-
-
-def _number(call: LauncherCall, *names: str) -> int | None:
-    return digits(_value(call, *names) or "", 7)
+    check_steps(look, every, shape, values)
 
 
 def _local(call: LauncherCall) -> int | None:
     """Return how many processes a launcher starts on each host, if that is a number."""
     if call.launcher == "torchrun":
-        return _number(call, "nproc_per_node", "nproc-per-node")
+        return number_of(call, "nproc_per_node", "nproc-per-node")
     if call.launcher == "deepspeed":
-        return _number(call, "num_gpus")
+        return number_of(call, "num_gpus")
     if call.launcher == "accelerate":
-        total, machines = _number(call, "num_processes"), _number(call, "num_machines") or 1
+        total, machines = number_of(call, "num_processes"), number_of(call, "num_machines") or 1
         return total // machines if total and machines and total % machines == 0 else None
     return None
 
@@ -104,7 +93,7 @@ def _starters(look: ScriptLook, launch: Launch, step: JobShape) -> None:
         return
     calls = [inner.call for inner in launch.layers]
     if len(calls) > 1 and calls[0].launcher == "srun" and calls[1].launcher == "mpirun" and (step.processes or 0) > 1:
-        line, better = _swap(look, launch.command, r"\bsrun\s.*?(?=\S*mpi(?:run|exec))", "")
+        line, better = swapped(look, launch.command, r"\bsrun\s.*?(?=\S*mpi(?:run|exec))", "")
         look.add("starter-in-starter", line, better, count=step.processes, inner="mpirun", outer="srun")
         return
     local = _local(layer.call) if layer else None
@@ -117,7 +106,7 @@ def _starters(look: ScriptLook, launch: Launch, step: JobShape) -> None:
     own = f"--ntasks={nodes} --ntasks-per-node=1" + (f" --cpus-per-task={threads * step.per_node}" if threads else "")
     share = own if starter.launcher == "srun" else f"-np {nodes} --map-by ppr:1:node"
     counts = r"(?:\s+(?:-np|-npernode|--ntasks-per-node|--ntasks|-n)(?:[ =]+|(?=\d))\S+)*"
-    line, better = _swap(look, launch.command, rf"\b{starter.launcher}\b{counts}", f"{starter.launcher} {share}")
+    line, better = swapped(look, launch.command, rf"\b{starter.launcher}\b{counts}", f"{starter.launcher} {share}")
     look.add("launches-multiplied", line, better, launcher=layer.call.launcher, count=step.per_node,
              starter=starter.launcher)  # fmt: skip
 
@@ -130,20 +119,18 @@ def _world(look: ScriptLook, launch: Launch, step: JobShape, values: ShellValues
     call, command = layer.call, launch.command
     local, option = _local(call), _LOCAL_OPTION.get(call.launcher, r"\Z.")
     if local and step.gpus and local > step.gpus and call.launcher != "horovodrun":
-        most = step.gpus * ((_number(call, "num_machines") or 1) if call.launcher == "accelerate" else 1)
-        line, better = _swap(
-            look, command, rf"({option})[ =]\S+", f"{re.sub(r'[^a-z_-]', '', _written(look, command, option))}={most}"
-        )
+        most = step.gpus * ((number_of(call, "num_machines") or 1) if call.launcher == "accelerate" else 1)
+        line, better = swapped(look, command, rf"({option})[ =]\S+", f"\\1={most}")
         look.add("processes-over-gpus", line, better, processes=local, gpus=step.gpus, launcher=call.launcher)
     if call.launcher == "accelerate":
-        total = _number(call, "num_processes")
-        machines = _number(call, "num_machines")
+        total = number_of(call, "num_processes")
+        machines = number_of(call, "num_machines")
         if total and machines and machines > 1 and step.gpus and total == step.gpus and step.nodes == machines:
-            line, better = _swap(look, command, r"--num_processes[ =]\S+", f"--num_processes={total * machines}")
+            line, better = swapped(look, command, r"--num_processes[ =]\S+", f"--num_processes={total * machines}")
             look.add("processes-of-all-nodes", line, better, processes=total, nodes=machines)
     if call.launcher not in ("torchrun", "accelerate"):
         return
-    several = _number(call, "nnodes", "num_machines")
+    several = number_of(call, "nnodes", "num_machines")
     spread = bool(launch.starter or launch.remote)
     if (
         several
@@ -155,14 +142,14 @@ def _world(look: ScriptLook, launch: Launch, step: JobShape, values: ShellValues
         and not command.background
     ):
         name = "--nnodes" if call.launcher == "torchrun" else "--num_machines"
-        line, better = _swap(look, command, rf"{name}[ =]\S+", f"{name}={step.nodes}")
+        line, better = swapped(look, command, rf"{name}[ =]\S+", f"{name}={step.nodes}")
         look.add("nodes-differ", line, better, launched=several, nodes=step.nodes, launcher=call.launcher)
     _meeting(look, launch, step, several, values)
-    address = _value(call, "rdzv_endpoint", "rdzv-endpoint") or _value(
+    address = value_of(call, "rdzv_endpoint", "rdzv-endpoint") or value_of(
         call, "master_addr", "master-addr", "main_process_ip"
     )
     if address and re.search(r"(?:\$\(|`)\s*hostname\s+(?:-I|--all-ip-addresses)\s*[)`]", address):
-        line, better = _swap(look, command, r"hostname\s+(?:-I|--all-ip-addresses)\s*(?=[)`])",
+        line, better = swapped(look, command, r"hostname\s+(?:-I|--all-ip-addresses)\s*(?=[)`])",
                              "hostname -I | awk '{print $1}'")  # fmt: skip
         if line == command.line or look.line(line).find("=$(") < 0:
             look.add("address-list", line, better, name="--rdzv_endpoint")
@@ -170,22 +157,13 @@ def _world(look: ScriptLook, launch: Launch, step: JobShape, values: ShellValues
     variable = re.fullmatch(r"\$\{?(\w+)\}?", host)
     if not variable or (layer.later and LITERAL in host):
         return
-    text = "\n".join(look.source.lines)
     first = job.first_node
     if re.fullmatch(job.step_only, variable[1]):
-        line, better = _swap(look, command, rf"\$\{{?{variable[1]}\}}?", first)
+        line, better = swapped(look, command, rf"\$\{{?{variable[1]}\}}?", first)
         look.add("address-of-step", line, better if first else None, variable=variable[1])
-    elif not re.search(
-        rf"\b{variable[1]}\b(?:\+?=|[\"']?\]?\s*;?\s*do\b)|\b(?:for|read|select|mapfile|readarray)\b.*\b{variable[1]}\b",
-        text,
-    ):
-        own = re.fullmatch(rf"HOST\w*|{look.language.variables}", variable[1])
-        elsewhere = own or re.search(
-            r"(?m)^\s*(?:source|\.)\s+(?!\S*(?:activate|conda\.sh|modules?\.sh|profile|bashrc))", text
-        )
-        if not elsewhere and not re.search(rf"--export\S*{variable[1]}|-v\s\S*{variable[1]}", text) and look.directives:
-            better = f"export {variable[1]}={first}\n{look.line(command.line)}" if first and command.line else None
-            look.add("address-unset", command.line, better, variable=variable[1])
+    elif set_nowhere(look, variable[1]):
+        better = f"export {variable[1]}={first}\n{look.line(command.line)}" if first and command.line else None
+        look.add("address-unset", command.line, better, variable=variable[1])
 
 
 def _written(look: ScriptLook, command: Command, option: str) -> str:
@@ -210,22 +188,23 @@ def _meeting(look: ScriptLook, launch: Launch, step: JobShape, several: int | No
         return
     first, alone = job.first_node, call.launcher == "torchrun"
     count = job.nodes or str(nodes)
-    endpoint = _value(call, "rdzv_endpoint", "rdzv-endpoint")
-    address = endpoint or _value(call, "master_addr", "master-addr", "main_process_ip")
+    endpoint = value_of(call, "rdzv_endpoint", "rdzv-endpoint")
+    address = endpoint or value_of(call, "master_addr", "master-addr", "main_process_ip")
     meets = f"--rdzv_id=1 --rdzv_backend=c10d --rdzv_endpoint={first}:29500"
     if alone and "standalone" in call.options:
-        line, better = _swap(look, command, r"--standalone", meets if several else f"--nnodes={count} {meets}")
+        line, better = swapped(look, command, r"--standalone", meets if several else f"--nnodes={count} {meets}")
         look.add("meets-nobody", line, better if first else None, what="--standalone", nodes=nodes)
         return
-    if alone and _value(call, "nnodes") is None and address is None and starter:
+    in_variable = re.match(rf"[${LITERAL}]", (*call.program, "")[0])  # more options, perhaps
+    if alone and value_of(call, "nnodes") is None and address is None and starter and not in_variable:
         agent = r"\btorchrun\b|-m torch\.distributed\.(?:run|launch)\b"
-        line, better = _swap(look, command, agent, f"{_written(look, command, agent)} --nnodes={count} {meets}")
+        line, better = swapped(look, command, agent, f"{_written(look, command, agent)} --nnodes={count} {meets}")
         look.add("meets-nobody", line, better if first else None, what="torchrun", nodes=nodes)
         return
     if address is None:
         has_file = "config_file" in call.options or call.launcher == "accelerate"
         if alone and several and several > 1 and not has_file and starter:
-            line, better = _swap(look, command, r"--nnodes[ =]\S+", f"--nnodes={several} {meets}")
+            line, better = swapped(look, command, r"--nnodes[ =]\S+", f"--nnodes={several} {meets}")
             look.add("meets-nobody", line, better if first else None, what=f"--nnodes={several}", nodes=nodes)
         return
     host = re.sub(r":[^:)]*\Z", "", address)
@@ -236,11 +215,11 @@ def _meeting(look: ScriptLook, launch: Launch, step: JobShape, several: int | No
             line = values.lines[variable]
             better = re.sub(rf"\b{variable}=[^\s;]+", lambda __: f"{variable}={first}", look.line(line), count=1)
         else:
-            line, better = _swap(look, command, re.escape(step_text(host)), first)
+            line, better = swapped(look, command, re.escape(step_text(host)), first)
         look.add("meets-nobody", line, better if first else None, what=step_text(host), nodes=nodes)
         return
-    backend = _value(call, "rdzv_backend", "rdzv-backend")
-    rank = _value(call, "node_rank", "node-rank", "machine_rank")
+    backend = value_of(call, "rdzv_backend", "rdzv-backend")
+    rank = value_of(call, "node_rank", "node-rank", "machine_rank")
     by_rank = backend in (None, "static") if alone else backend in (None, "static", "")
     if (
         by_rank
@@ -290,11 +269,11 @@ def _ranks_of_batch(look: ScriptLook, launch: Launch, step: JobShape, values: Sh
     layer = launch.inner
     call = layer.call if layer else None
     ranks = (
-        [_value(call, "node_rank", "node-rank", "machine_rank") or ""]
+        [value_of(call, "node_rank", "node-rank", "machine_rank") or ""]
         if call
         else [word for word in launch.program if not re.search(r"\s", word)]
     )
-    if call and (_value(call, "rdzv_backend", "rdzv-backend") or "static") != "static":
+    if call and (value_of(call, "rdzv_backend", "rdzv-backend") or "static") != "static":
         return
     for text in ranks:
         variable = batch_variable(text, pattern)
@@ -344,12 +323,12 @@ def _loop(look: ScriptLook, launch: Launch, shape: JobShape, values: ShellValues
     layer, command = launch.inner, launch.command
     if layer is None or not command.loop or not (launch.remote or launch.starter):
         return
-    several = _number(layer.call, "nnodes", "num_machines") or 0
+    several = number_of(layer.call, "nnodes", "num_machines") or 0
     if launch.starter and step_of(launch.starter, shape).nodes != 1:
         return
     if (
         several < 2
-        or _value(layer.call, "node_rank", "node-rank", "machine_rank", "rdzv_endpoint", "rdzv-endpoint") is None
+        or value_of(layer.call, "node_rank", "node-rank", "machine_rank", "rdzv_endpoint", "rdzv-endpoint") is None
     ):
         return
     line = max(command.end, command.line)
@@ -375,13 +354,19 @@ def _one_node(look: ScriptLook, every: list[Launch], shape: JobShape) -> None:
         return
     for launch in every:
         layer = launch.inner
+        if layer is None and not launch.layers and not launch.remote and _trains_alone(look, launch):
+            starter = "srun " if look.language.job.default_nodes else ""
+            raw = look.line(launch.command.line)
+            better = re.sub(r"(?=\S*\bpython[\d.]*\s)", starter, raw, count=1) if starter else None
+            look.add("one-node-only", launch.command.line, better, launcher="python", nodes=nodes)
+            return
         if layer is None or launch.starter or launch.remote or layer.call.launcher not in _ROUTINE:
             continue
         call = layer.call
-        if call.launcher == "deepspeed" and {"H", "hostfile", "force_multi", "num_nodes"} & call.options.keys():
+        if call.launcher == "deepspeed" and {"H", "hostfile", "force_multi"} & call.options.keys():
             continue
         if call.launcher == "horovodrun" and (
-            {"H", "hosts", "hostfile"} & call.options.keys() or (_number(call, "np") or 0) <= (shape.gpus or 1)
+            {"H", "hosts", "hostfile"} & call.options.keys() or (number_of(call, "np") or 0) <= (shape.gpus or 1)
         ):  # fmt: skip
             continue
         starter = f"srun --ntasks={nodes} --ntasks-per-node=1 " if look.language.job.default_nodes else ""
@@ -390,6 +375,21 @@ def _one_node(look: ScriptLook, every: list[Launch], shape: JobShape) -> None:
         better = f"{raw[: start.start()]}{starter}{raw[start.start() :]}" if starter and start else None
         look.add("one-node-only", launch.command.line, better, launcher=call.launcher, nodes=nodes)
         return
+
+
+def _trains_alone(look: ScriptLook, launch: Launch) -> bool:
+    """Return whether a program of Python without launcher is all that runs in a job of several processes with GPUs."""
+    request = look.request
+    programs = [command for command in look.shell.commands if re.match(r"(?:\S*/)?python[\d.]*\Z", command.words[0])]
+    return bool(
+        launch.program
+        and _program_is_python(launch)
+        and len(programs) == 1
+        and (request.processes_per_node or 0) > 1
+        and request.gpus
+        and not launch.command.background
+        and re.search(r"\s\S*(?<!launch)(?<!launcher)(?<!submit)\.py\b", " ".join(launch.program))
+    )
 
 
 def _exports(look: ScriptLook, every: list[Launch], shape: JobShape, values: ShellValues) -> None:
@@ -486,10 +486,22 @@ def _gpus(look: ScriptLook, every: list[Launch], shape: JobShape) -> None:
                 look.add("own-gpu-only", own.line, other)
                 break
     for launch in every:
+        step = step_of(launch.starter, shape) if launch.starter and launch.inner is None else None
+        if step is None or not (step.per_node and step.gpus and launch.program and _program_is_python(launch)):
+            continue
+        joins = re.search(r"\bMASTER_ADDR=", text) and not _ON_CPUS.search(text)
+        counted = next((setting.line for setting in look.settings if setting.key == "--ntasks-per-node"), 0)
+        if step.per_node > step.gpus and step.per_node == shape.per_node and joins and counted:
+            better = re.sub(rf"\b{step.per_node}\b", str(step.gpus), look.line(counted), count=1)
+            look.add("processes-over-gpus", counted, better, processes=step.per_node, gpus=step.gpus, launcher="srun")
+            break
+    for launch in every:
         binds = launch.starter and {"accel-bind", "gpu-bind", "gpus-per-task"} & launch.starter.options.keys()
         if binds and "none" not in launch.starter.options.get("gpu-bind", ""):  # type: ignore[union-attr]
             line = next((line for name, line in _assigned(look) if name == "CUDA_VISIBLE_DEVICES"), None)
-            if line:
+            # srun itself sets the variable of a process after that of the batch script
+            inside = line and launch.command.line <= line <= launch.command.end
+            if line and (inside or "accel-bind" in binds):
                 raw = look.line(line)
                 without = re.sub(r"(?<![\w])CUDA_VISIBLE_DEVICES=\S+\s+(?=\S)", "", raw)
                 better = f"# {raw}" if without == raw else without
@@ -529,7 +541,8 @@ def _array(look: ScriptLook, every: list[Launch], values: ShellValues) -> None:
     if array is None or not look.directives:
         return
     wide, enough = job.array_path
-    for setting in look.settings if enough else ():
+    appends = look.setting("--open-mode")
+    for setting in look.settings if enough and not (appends and appends.value == "append") else ():
         path = setting.value
         is_path = look.language.read([setting]).output is not None or setting.key in ("--output", "--error")
         if is_path and path and not re.search(enough, path) and not path.startswith("/dev/"):
@@ -546,15 +559,15 @@ def _array(look: ScriptLook, every: list[Launch], values: ShellValues) -> None:
         return
     for launch in every if shares else ():
         call = launch.inner.call if launch.inner else None
-        address = (_value(call, "rdzv_endpoint", "rdzv-endpoint") or "") if call else ""
+        address = (value_of(call, "rdzv_endpoint", "rdzv-endpoint") or "") if call else ""
         fixed = digits(
-            (_value(call, "master_port", "master-port", "main_process_port") or address.rpartition(":")[2])
+            (value_of(call, "master_port", "master-port", "main_process_port") or address.rpartition(":")[2])
             if call
             else "",
             5,
         )
         if fixed and job.array_task not in "".join(launch.command.marked):
-            at, better_line = _swap(look, launch.command, rf"\b{fixed}\b", f"$(({fixed} + {job.array_task}))")
+            at, better_line = swapped(look, launch.command, rf"\b{fixed}\b", f"$(({fixed} + {job.array_task}))")
             if re.search(rf"\b{fixed}\b", text):
                 look.add("array-port", at, better_line, port=fixed)
                 return
@@ -563,13 +576,16 @@ def _array(look: ScriptLook, every: list[Launch], values: ShellValues) -> None:
 def _slots(look: ScriptLook, every: list[Launch]) -> None:
     """Report ranks for which mpirun has no slots, because the request does not name processes."""
     request = look.request
+    text = "\n".join(look.source.lines)
+    if re.search(r"PrgEnv-|\bcray-|\bmpich\b", text):  # their mpirun does not count slots
+        return
     if not look.language.job.slots_by_chunk or request.total() is not None or not request.nodes or request.nodes < 2:
         return
     for launch in every:
         starter = launch.layers[0].call if launch.layers else None
         if starter is None or starter.launcher != "mpirun" or not starter.sure:
             continue
-        ranks = _number(starter, "np", "n")
+        ranks = number_of(starter, "np", "n")
         placed = {
             "npernode",
             "ppn",

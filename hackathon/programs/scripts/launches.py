@@ -14,7 +14,7 @@ from hackathon.text.numbers import digits
 STARTERS = frozenset({"srun", "mpirun"})
 """Launchers that start a command several times, on all nodes."""
 _WRAPPERS = re.compile(
-    r"(?:\S*/)?(?:singularity|apptainer|shifter|podman-hpc|enroot|numactl|nsys|ncu|nvprof|taskset|timeout|stdbuf|nice"
+    r"(?:\S*/)?(?:\S*(?:wrapper|affinity)\S*|singularity|apptainer|shifter|podman-hpc|enroot|numactl|nsys|ncu|nvprof|taskset|timeout|stdbuf|nice"
     r"|catchsegv|conda|micromamba|mamba|uv|poetry|unbuffer|dlprof)\Z"
 )
 _BEFORE = frozenset({"exec", "time", "nohup", "env", "command", "then", "eval", "sudo"})
@@ -214,3 +214,49 @@ def batch_variable(text: str, pattern: str) -> str:
 def step_text(text: str) -> str:
     """Return a value for people."""
     return text.replace(LITERAL, "$")
+
+
+def value_of(call: LauncherCall, *names: str) -> str | None:
+    """Return the value of the first of these options that a launcher has."""
+    return next((call.options[name] for name in names if name in call.options), None)
+
+
+def number_of(call: LauncherCall, *names: str) -> int | None:
+    """Return the value of the first of these options if it is a number."""
+    return digits(value_of(call, *names) or "", 7)
+
+
+def swapped(look: ScriptLook, command: Command, pattern: str, better: str) -> tuple[int, str | None]:
+    """Return a line of a command with another text for the first match of a pattern, and its number.
+
+    `\\1` in the new text stands for the first group of the pattern.
+    """
+
+    def new(match: re.Match[str]) -> str:
+        return better.replace("\\1", match[1]) if match.re.groups else better
+
+    for number in range(command.line, min(max(command.end, command.line), len(look.source.lines)) + 1):
+        line = look.line(number)
+        changed = re.sub(pattern, new, line, count=1)
+        if changed != line:
+            return number, changed
+    # the option may stand in a variable: `ARGS="--nnodes 4"`
+    before = enumerate(look.source.lines[: command.line - 1], 1)
+    others = [number for number, line in before if re.search(pattern, line) and not line.lstrip().startswith("#")]
+    if len(others) != 1:
+        return command.line, None
+    return others[0], re.sub(pattern, new, look.line(others[0]), count=1)
+
+
+def set_nowhere(look: ScriptLook, name: str) -> bool:
+    """Return whether neither a script nor anything that it reads is known to set a variable."""
+    text = "\n".join(look.source.lines)
+    if not look.directives or re.fullmatch(rf"HOST\w*|{look.language.variables}", name):
+        return False
+    if re.search(
+        rf"\b{name}\b(?:\+?=|[\"']?\]?\s*;?\s*do\b)|\b(?:for|read|select|mapfile|readarray)\b.*\b{name}\b", text
+    ):
+        return False
+    if re.search(rf"\$\{{{name}:?[-=?+]|--export\S*{name}|-v\s\S*{name}", text):
+        return False
+    return not re.search(r"(?m)^\s*(?:source|\.)\s+(?!\S*(?:activate|conda\.sh|modules?\.sh|profile|bashrc))", text)

@@ -24,6 +24,7 @@ CHECKS = (
     header_rules.check_file,
     header_rules.check_places,
     header_rules.check_dialects,
+    header_rules.check_placeholders,
     header_rules.check_words,
     machine_rules.check_values,
     header_rules.check_repeats,

@@ -19,6 +19,8 @@ def check_values(look: ScriptLook) -> None:
     for verdict in (verdict for part in look.parts for verdict in look.language.judge(part)):
         if look.told(verdict.line, "spaced-equals", "full-width"):
             continue
+        if verdict.rule == "bad-value" and look.told(verdict.line, "placeholder"):
+            continue
         line = look.line(verdict.line)
         better = line.replace(*verdict.better, 1) if verdict.better and verdict.better[0] in line else None
         values: dict[str, Any] = dict(verdict.values)

@@ -32,10 +32,14 @@ class ShellValues:
         self.lines: dict[str, int] = {}
         self._node_counts, self._hosts, self._nodes = re.compile(node_counts), re.compile(hosts), nodes
         self._header = frozenset(self.values)
+        self.exported: set[str] = set()
+        """Variables that programs of the script have, too."""
 
     def take(self, command: Command) -> tuple[str, ...]:
         """Remember what a command sets; return its other words, expanded."""
-        words = list(command.marked)
+        words = [_dollars(word, command.raw) for word in command.marked]
+        if words[:1] == ["export"]:
+            self.exported |= {word.partition("=")[0].rstrip("+") for word in words[1:]}
         if command.loop.startswith("for "):
             self.values.pop(command.loop[4:], None)
         exports = words[:1] != [] and words[0] in _KEEPING
@@ -49,7 +53,12 @@ class ShellValues:
                 self.values.pop(name, None)
         for text in sets if not words else ():  # those before a command are of that command alone
             self._set(text, command)
-        return tuple(part for word in words for part in self._split(word))
+        texts = {at + 1 for at, word in enumerate(words) if re.fullmatch(r"-[a-z]*c", word)}  # each stays one word
+        return tuple(
+            part
+            for at, word in enumerate(words)
+            for part in ([self.passed_on(self.expand(word))] if at in texts else self._split(word))
+        )
 
     def _set(self, text: str, command: Command) -> None:
         match = _SETS.fullmatch(text)
@@ -57,7 +66,7 @@ class ShellValues:
         name, added, value = match.groups()
         if value[:1] == "(" and value[-1:] == ")":
             value = " ".join(re.sub(r"(?:^|\s)#.*", "", line) for line in value[1:-1].split("\n"))
-        value = self.expand(value)
+        value = self.expand(value).replace("\\\n", " ")
         if added:
             value = f"{self.values.get(name, '$' + name)} {value}"
         self.lines[name] = command.line
@@ -96,6 +105,12 @@ class ShellValues:
             return ""
         return "" if value is None else str(value)
 
+    def passed_on(self, text: str) -> str:
+        """Return a text for another shell with the exported variables that are known."""
+        return _PASSED.sub(
+            lambda match: self.values.get(match[1], match[0]) if match[1] in self.exported else match[0], text
+        )
+
     def decided(self, name: str) -> bool:
         """Return whether the script or its header sets a variable before this command."""
         return name in self.lines or name in self._header
@@ -110,6 +125,14 @@ def _number(node: ast.expr) -> int | None:
     return None
 
 
+def _dollars(word: str, raw: str) -> str:
+    """Return a word with `$(…)` for backquotes that this shell expands, not another one."""
+    if "`" not in word or "\\`" in word or re.search(r"'[^']*`[^']*'", raw):
+        return word
+    return re.sub(r"`([^`]*)`", r"$(\1)", word)
+
+
+_PASSED = re.compile(LITERAL + r"\{?([A-Za-z_]\w*)\b\}?")
 _WORD = re.compile(r"(?:\$\((?:[^()]|\([^()]*\))*\)|`[^`]*`|\S)+")
 _SUBSTITUTED = re.compile(r"\$\((?:[^()]|\([^()]*\))*\)|`[^`]*`")
 _TOKEN = re.compile("\x02([0-9]+)\x02")

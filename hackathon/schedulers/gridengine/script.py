@@ -320,6 +320,7 @@ LANGUAGE = ScriptLanguage(
     lists=frozenset({"-l"}),
     several_queues=True,
     starts_at_home=True,
+    site_may_stay=True,
     stays_if=frozenset({"-cwd", "-wd"}),
     submit_folder="SGE_O_WORKDIR",
     variables=r"SGE_(?:O_)?[A-Z_]+|PE_HOSTFILE|NSLOTS|NHOSTS",
