@@ -109,7 +109,9 @@ def check_dialects(look: ScriptLook) -> None:
 
 
 _PLACEHOLDER = re.compile(r"<[A-Za-z][^<>]*>|(?<=[=\s])\[[^\[\]]*[A-Za-z.][^\[\]]*\]|\{\{[^{}]*\}\}|\bYOUR[ _]\w+")
-_IN_PLACE = re.compile(r"(?i:(?:d{1,2}-)?h{1,3}:m{1,2}(?::s{1,2})?)|[A-Z]+(?:_[A-Z]+)+|[xX?]{2,}|(?:YOUR|your)\w*")
+_IN_PLACE = re.compile(
+    r"(?i:(?:d{1,2}-)?h{1,3}:m{1,2}(?::s{1,2})?)|[A-Z]+(?:_[A-Z]+)+|[xX?]+|\W*(?i:fix_?me|todo|tbd)\W*|(?:YOUR|your)\w*"
+)
 """Words that stand for a number or a time."""
 
 

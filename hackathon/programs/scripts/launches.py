@@ -164,7 +164,8 @@ def _read(launch: Launch, words: Sequence[str], later: bool, depth: int) -> Iter
         inner = launch._replace(layers=(*launch.layers, LaunchLayer(call, later)), program=call.program)
         program = call.program
         if call.launcher in STARTERS and program:
-            further = list(_read(inner, _behind(program) if not call.sure else program, later, depth - 1))
+            is_sure = call.sure and not program[0].startswith("$")  # more options, perhaps
+            further = list(_read(inner, program if is_sure else _behind(program), later, depth - 1))
             yield from further
             if further:
                 return

@@ -77,10 +77,12 @@ def _option_variables(look: ScriptLook) -> None:
         if look.setting(option) or len(look.parts) > 1:
             continue
         # a script that tests the variable, sets it or gives a default knows that it may be empty
-        tested = rf"\b{name}=|\$\{{{name}:?[-+=?]|-[nzv]\s+[\"']?\$?\{{?{name}\b|(?:\[|\(\(|\bif\b).*{name}\b"
+        tested = rf"\b{name}=|\$\{{{name}:?[-+=?]|-[nzv]\s+[\"']?\$?\{{?{name}\b|(?:\[|(?<!\$)\(\(|\bif\b).*{name}\b"
         if re.search(tested, text):
             continue
         for command in look.shell.commands:
+            if command.words[0] in ("echo", "printf"):
+                continue
             if any(re.search(rf"\$\{{?{name}\b", word) for word in command.marked):
                 line = next(
                     (at for at in range(command.line, command.end + 1) if re.search(rf"\b{name}\b", look.line(at))),
