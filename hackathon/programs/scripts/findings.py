@@ -341,7 +341,7 @@ RULES: dict[str, LintRule] = {
     "address-of-all": LintRule(
         "warning",
         "changed",
-        N_("`{variable}` gets the names of all {nodes} nodes, which are no address. Take the first one."),
+        N_("`{variable}` gets the names of all {nodes} nodes, not one address. Take the first one."),
     ),
     "port-unset": LintRule(
         "warning", "changed", N_("this script sets `{variable}` nowhere. Choose a port, the same for all nodes.")
