@@ -37,6 +37,10 @@ class Header:
     """Seconds."""
     memory: int | None = None
     """Bytes of main memory per node; None: the site's default."""
+    partition: str | None = None
+    """The partition that the queue stands for; "" for none, None for the one of the queue's name."""
+    qos: str | None = None
+    constraint: str | None = None
 
     @property
     def mebibytes(self) -> int | None:
