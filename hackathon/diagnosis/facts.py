@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from hackathon.logs.recorded import RankRecording
 
 _OF_REQUEST = (
-    "name", "recipe", "framework", "cluster", "scheduler", "queue", "group", "reservation", "qos", "constraint",
-    "nodes", "processes", "processes_per_node", "threads", "gpus_per_node", "launcher", "starter", "mpi", "mode",
+    "name", "recipe", "framework", "cluster", "scheduler", "queue", "group", "reservation", "nodes", "processes",
+    "processes_per_node", "threads", "gpus_per_node", "launcher", "starter", "mpi", "mode",
 )  # fmt: skip
 
 

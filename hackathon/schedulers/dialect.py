@@ -148,6 +148,14 @@ class Dialect:
         """
         return True
 
+    @classmethod
+    def keys_for_gpus(cls) -> Mapping[str, str]:
+        """Return the keys of a profile for a machine whose scheduler counts GPUs: jobs get those that they request.
+
+        Example: `return {"gpu_request": "gres"}`.
+        """
+        return {}
+
     def gives_nodes(self, queue: str | None, nodes: int, gpus_per_node: int) -> bool:
         """Return whether a job that uses so many GPUs per node gets all of them in this queue.
 

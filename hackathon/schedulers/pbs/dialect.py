@@ -1,5 +1,6 @@
 """How a site's PBS is used."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -34,6 +35,11 @@ class PbsDialect(Dialect):
     def wants_group(self) -> bool:
         """Sites with accounts refuse a job without one."""
         return self.group != "none"
+
+    @classmethod
+    def keys_for_gpus(cls) -> Mapping[str, str]:
+        """Return `ngpus`, and `ncpus`, without which a chunk has one core."""
+        return {"gpu_request": "ngpus", "cpu_request": "ncpus"}
 
     @property
     def whole_nodes(self) -> bool:

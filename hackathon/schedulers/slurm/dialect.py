@@ -40,6 +40,11 @@ class SlurmDialect(Dialect):
         return self.gpu_request == "none" or self.exclusive
 
     @classmethod
+    def keys_for_gpus(cls) -> Mapping[str, str]:
+        """Return `gres`, which every version and select plug-in reads."""
+        return {"gpu_request": "gres"}
+
+    @classmethod
     def allocation_of(cls, environment: Mapping[str, str]) -> JobAllocation | None:
         """Return the job in the variables of sbatch(1) and salloc(1); of unequal nodes the smallest counts."""
         job = environment.get("SLURM_JOB_ID", "")
