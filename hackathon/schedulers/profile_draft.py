@@ -36,6 +36,12 @@ def open_questions(scheduler: str) -> list[str]:
     return [entry.name for entry in fields(kind) if entry.name in QUESTIONS]
 
 
+def counted_keys(scheduler: str, machine: Machine | None) -> Mapping[str, str]:
+    """Return the keys of a scheduler's dialect that request the GPUs which it counts on the machine's nodes."""
+    counted = machine is not None and any(group.gpus for group in machine.nodes)
+    return registry.load_dialect(scheduler).keys_for_gpus() if counted else {}
+
+
 def likely_starter(scheduler: str) -> str:
     """Return the likely command that starts a process on every node."""
     dialect = registry.load_dialect(scheduler)
@@ -95,7 +101,7 @@ def _with_gpus_first(machine: Machine) -> Machine:
 
 def _dialect(answers: ProfileAnswers, machine: Machine | None, cited: dict[str, str]) -> Iterator[str]:
     default = registry.load_dialect(answers.scheduler)
-    counted = default.keys_for_gpus() if machine and machine.nodes and machine.nodes[0].gpus else {}
+    counted = counted_keys(answers.scheduler, machine)
     values = {key: getattr(default, key) for key in open_questions(answers.scheduler)} | dict(counted)
     values |= dict(answers.dialect)
     for key in values:
