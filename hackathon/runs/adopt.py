@@ -118,7 +118,7 @@ def recorded(folder: Path) -> Request | None:
 def _request_by_hand(
     job: JobState | None, details: JobDetails, folder: Path | None, processes: int | None, cluster: str, scheduler: str
 ) -> Request:
-    """Return the request of a job without records, as the scheduler recorded it; 0 and None for what nobody knows."""
+    """Return the request of a job without records, as the scheduler recorded it; 0 and None for unknown values."""
     nodes = details.nodes or len(job.hosts if job else ())
     total = processes or details.processes or 0
     return Request(
@@ -146,7 +146,7 @@ def _request_by_hand(
 
 
 def _output(details: JobDetails, folder: Path | None) -> Path | None:
-    """Return the file of the job's output by the scheduler's record; None where it is not known.
+    """Return the file of the job's output by the scheduler's record; None if it is unknown.
 
     A job that waits has no file yet. With a job's folder only a file in it counts: a run's links lead to one folder.
     """

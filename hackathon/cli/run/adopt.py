@@ -94,7 +94,7 @@ def command(target: str, cluster: str | None, processes: int | None, note: str) 
 
 
 def _echo_details(run: "RunDirectory") -> None:
-    """Print what is known of the job, and what is not."""
+    """Print the known values of the job, and the names of the others."""
     from hackathon.cli.show import printable
 
     request, details = run.request(), run.client("adopted").get("details") or {}

@@ -66,8 +66,8 @@ class Pbs(Scheduler):
 
     def details_argv(self, job_id: str) -> list[list[str]]:
         """Return the queries for the job's state; their answers contain the requested resources."""
-        past = history.bill([job_id], self.dialect.history)
-        return [self.status_argv([job_id])[0], *(argv for argv in past if argv != self.status_argv([job_id])[0])]
+        first = self.status_argv([job_id])[0]
+        return [first, *(argv for argv in self.accounting_argv([job_id]) if argv != first)]
 
     def parse_details(self, answers: list[CommandOutput], job_id: str) -> JobDetails:
         from hackathon.schedulers.pbs import details
