@@ -144,6 +144,37 @@ def option_lang(command: click.Command) -> click.Command:
     return command
 
 
+def site_options(function: Function) -> Function:
+    """Add the options about the account to charge and the choice of nodes; the function receives each by its name."""
+
+    def one_group(context: click.Context, option: click.Parameter, values: tuple[str, ...]) -> str | None:
+        if len(set(values)) > 1:
+            names = {"first": values[0], "second": values[1]}
+            raise click.UsageError(
+                _("--group and --account are one option, and have different values: {first}, {second}", **names)
+            )
+        return values[0] if values else None
+
+    for option in reversed(
+        [
+            click.option(
+                "--group",
+                "--account",
+                "group",
+                metavar="NAME",
+                multiple=True,
+                callback=one_group,
+                help=_("Group or account to charge."),
+            ),
+            click.option("--reservation", metavar="NAME", help=_("Reservation name.")),
+            click.option("--qos", metavar="NAME", help=_("Slurm's quality of service.")),
+            click.option("--constraint", metavar="FEATURES", help=_("Features of the nodes (Slurm).")),
+        ]
+    ):
+        function = option(function)
+    return function
+
+
 def job_options(function: Function) -> Function:
     """Add the shared options of a request; the function receives them as one `Options` named `options`."""
     import functools
@@ -153,14 +184,16 @@ def job_options(function: Function) -> Function:
     @functools.wraps(function)
     def collect(
         *arguments: Any,
-        cluster: str | None, queue: str | None, group: str | None, reservation: str | None, nodes: int | None,
+        cluster: str | None, queue: str | None, group: str | None, reservation: str | None, qos: str | None,
+        constraint: str | None, nodes: int | None,
         processes: Any, processes_per_node: int | None, threads: int | None, walltime: int | None,
         launcher: str | None, binding: str | None, no_project: bool, parameter: tuple[tuple[str, str], ...],
         **keywords: Any,
     ) -> Any:  # fmt: skip
         counts = processes if isinstance(processes, list) else None
         options = Options(
-            cluster=cluster, queue=queue, group=group, reservation=reservation, nodes=nodes,
+            cluster=cluster, queue=queue, group=group, reservation=reservation, qos=qos,
+            constraint=constraint, nodes=nodes,
             processes=None if counts else processes, processes_per_node=processes_per_node, threads=threads,
             walltime=walltime, launcher=launcher, binding=binding, parameters=dict(parameter),
             in_place=keywords.pop("in_place", None), no_project=no_project,
@@ -185,8 +218,7 @@ def job_options(function: Function) -> Function:
                 shell_complete=completing("queue"),
                 help=_("Queue, partition, resource group or resource type."),
             ),
-            click.option("--group", metavar="NAME", help=_("Group or account to charge.")),
-            click.option("--reservation", metavar="NAME", help=_("Reservation name.")),
+            site_options,
             click.option("--nodes", metavar="N", type=positive, help=_("Number of nodes.")),
             click.option(
                 "--processes",

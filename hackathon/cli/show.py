@@ -88,8 +88,8 @@ def explained(request: "Request", unverified: Sequence[str]) -> list[list[str]]:
 
     rows = []
     names = (
-        "cluster", "queue", "group", "reservation", "nodes", "processes", "processes_per_node", "threads", "walltime",
-        "launcher", "binding",
+        "cluster", "queue", "group", "reservation", "qos", "constraint", "nodes", "processes", "processes_per_node",
+        "threads", "walltime", "launcher", "binding",
     )  # fmt: skip
     for name in names:
         value = getattr(request, name)

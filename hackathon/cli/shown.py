@@ -214,7 +214,7 @@ def show_run(
     verdict = {**check.to_json(), "value": value, "passed": passed} if check else {}
     if form == "json":
         facts = {"run": run.id, "job_id": state.job_id, "status": state.state, "reason": state.explanation,
-                 "processes": result.processes or None, "nodes": result.nodes, "note": result.note,
+                 "processes": result.processes or None, "nodes": record.nodes or None, "note": result.note,
                  "metrics": {name: value if math.isfinite(value) else None for name, value in result.metrics.items()},
                  "sure": dict(result.sure), "metrics_from": record.metrics_from,
                  "shares": shares,

@@ -27,7 +27,8 @@ _ADDRESS = re.compile(r"(?:https?://[^\s/]+/?|file:///)[^\s\0]*")
 _SHA256 = re.compile(r"[0-9a-fA-F]{64}")
 _DAY = re.compile(r"20\d\d-(?:0[1-9]|1[0-2])(?:-(?:0[1-9]|[12]\d|3[01]))?", re.ASCII)
 _PARAMETER = re.compile(r"[^\W\d][\w-]*")
-_HEADER_FIELDS = ("queue", "group", "reservation")
+_HEADER_FIELDS = ("queue", "group", "reservation", "qos", "constraint")
+ADDRESS_SUFFIX = re.compile(r"[A-Za-z0-9.-]{0,60}")
 _TYPES: dict[str, tuple[type, ...]] = {"int": (int,), "float": (int, float), "bool": (bool,), "str": (str,)}
 
 
@@ -151,6 +152,12 @@ def _cluster(cluster: Cluster, report: Report, name: str | None) -> None:
                         ("queues", queue_name),
                         pattern=pattern,
                     )
+    if not ADDRESS_SUFFIX.fullmatch(cluster.master_addr_suffix):
+        report.add(
+            Message("config.address_suffix", "{text} cannot be a part of a node's name"),
+            ("master_addr_suffix",),
+            text=shown(cluster.master_addr_suffix),
+        )
     for option, pattern in cluster.scripts.signs.items():
         _compile(pattern, ("scripts", "signs", option), report)
     keys = {".".join(map(str, path)) for path in report.document.places if all(isinstance(part, str) for part in path)}

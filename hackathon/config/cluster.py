@@ -93,6 +93,10 @@ class Queue:
     """Shorter walltimes of larger jobs, e.g. `{from_nodes: 129, walltime: 24:00:00}`."""
     processes_per_node: Positive | None = None
     """Maximum number of processes per node, if a queue allocates less than whole nodes."""
+    partition: str | None = None
+    """Slurm: the partition that the queue stands for. Without `partition` and `qos` it is the partition of its name."""
+    qos: str | None = None
+    """Slurm: the QOS that the queue stands for; without `partition`, jobs name no partition."""
     debug: bool = False
     """For short tests: `hackathon try` uses the first such queue."""
     note: Text | None = None
@@ -104,10 +108,19 @@ class Queue:
         return min((limit for limit in limits if limit is not None), default=None)
 
     @property
+    def partition_named(self) -> str | None:
+        """The partition that its jobs name; "" for none, None for the one of the queue's name."""
+        return "" if self.qos and self.partition is None else self.partition
+
+    @property
     def remarks(self) -> str:
         """Remarks for people besides nodes and walltime, in the current language."""
         parts = [_("{walltime} from {nodes} nodes", nodes=limit.from_nodes, walltime=format_walltime(limit.walltime))
                  for limit in self.larger]  # fmt: skip
+        stands_for = " ".join(
+            f"--{name}={value}" for name, value in (("partition", self.partition), ("qos", self.qos)) if value
+        )
+        parts += [stands_for] if stands_for else []
         return "; ".join([*parts, *([localized(self.note)] if self.note else [])])
 
 
@@ -179,12 +192,16 @@ class Cluster:
     """Known queues; if empty, queues are unknown and only the scheduler can refuse one."""
     queue: str | None = None
     """The default queue."""
+    constraint: str | None = None
+    """Slurm: the default features of the nodes of a job, `--constraint=`, e.g. `gpu` or `gpu&hbm80g`."""
     walltime: Walltime = 600
     """The default walltime."""
     launchers: list[Launcher] = field(default_factory=list)
     """Launchers that work on this machine, the preferred one first; empty means all."""
     starter: Starter = "local"
     """The command that starts a process on every node."""
+    master_addr_suffix: str = ""
+    """What is put behind a node's name for its address in the fast network, where the ranks meet (JUWELS: `i`)."""
     mpi: Literal["openmpi", "mpich", "auto"] = "auto"
     """The variant of `mpirun` options; `auto` runs `mpirun --version` in the job."""
     mpi_options: list[str] = field(default_factory=list)
@@ -205,7 +222,8 @@ class Cluster:
     templates: str | None = None
     """Name of job templates that an installed package brings; they come behind those of a project or an event."""
     patterns: dict[str, str] = field(default_factory=dict)
-    """Regular expressions that values in the header must match whole: `queue`, `group`, `reservation`."""
+    """Regular expressions that values in the header must match whole: `queue`, `group`, `reservation`,
+    `qos`, `constraint`."""
     scripts: Scripts = field(default_factory=Scripts)
     """What `hackathon lint` knows of job scripts that people write for this machine themselves."""
     visible_from_nodes: list[str] = field(default_factory=list)

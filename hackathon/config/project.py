@@ -24,6 +24,10 @@ class Defaults:
     """Group or account to charge."""
     reservation: str | None = None
     """The reservation to run in."""
+    qos: str | None = None
+    """Slurm's quality of service; default that of the queue. Other schedulers ignore it."""
+    constraint: str | None = None
+    """Slurm's features of the nodes; default the cluster's. Other schedulers ignore it."""
     walltime: Walltime | None = None
     """Time limit of a job: 00:30:00, 90m or 2h."""
     launcher: Launcher | None = None
@@ -66,6 +70,10 @@ class Project:
     """Group or account to charge."""
     reservation: str | None = None
     """The reservation to run in."""
+    qos: str | None = None
+    """Slurm's quality of service; default that of the queue. Other schedulers ignore it."""
+    constraint: str | None = None
+    """Slurm's features of the nodes; default the cluster's. Other schedulers ignore it."""
     nodes: Positive | None = None
     """Nodes of a job."""
     processes: Positive | None = None
@@ -118,5 +126,7 @@ class Project:
             queue=self.queue,
             group=self.group,
             reservation=self.reservation,
+            qos=self.qos,
+            constraint=self.constraint,
             walltime=self.walltime,
         )

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, is_dataclass, replace
 from types import NoneType
 from typing import Any, Literal, get_args, get_origin
@@ -54,6 +54,7 @@ def validate(
             more += dialect.more
             if checked_record is not None:
                 checked_record = replace(checked_record, dialect=dialect.value)
+                problems = [*problems, *_of_other_schedulers(checked_record, document, dialects)]
     if problems:
         raise ConfigError(problems, more)
     return checked_record
@@ -79,6 +80,24 @@ def _dialect(value: dict[str, Any], document: Document, dialects: Callable[[str]
     if kind is None or not isinstance(dialect, dict):
         return None
     return _checked(kind, document.below("dialect"), None)
+
+
+def _of_other_schedulers(
+    cluster: Cluster, document: Document, dialects: Callable[[str], type | None]
+) -> Iterator[Problem]:
+    """Yield the problem of a QOS, partition or constraint in the profile of a scheduler whose jobs have none."""
+    fields = getattr(dialects(cluster.scheduler), "patterns", {})
+    paths: list[KeyPath] = [] if "constraint" in fields or not cluster.constraint else [("constraint",)]
+    for name, queue in cluster.queues.items() if "qos" not in fields else ():
+        paths += [("queues", name, key) for key in ("partition", "qos") if getattr(queue, key)]
+    for path in paths:
+        yield Problem(
+            Message("config.of_other_scheduler", "jobs of {scheduler} have no {name}"),
+            document.path,
+            document.line(path),
+            path,
+            {"scheduler": cluster.scheduler, "name": path[-1]},
+        )
 
 
 def _checked(record: type, document: Document, name: str | None) -> _Checked:

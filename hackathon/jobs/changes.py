@@ -10,10 +10,11 @@ from hackathon.text.messages import _
 from hackathon.text.units import format_walltime
 
 COMPARED = (
-    "cluster", "scheduler", "queue", "group", "reservation", "nodes", "processes", "processes_per_node", "threads",
+    "cluster", "scheduler", "queue", "group", "reservation", "partition", "qos", "constraint", "nodes",
+    "processes", "processes_per_node", "threads",
     "gpus_per_node", "walltime", "launcher", "starter", "mpi", "mpi_options", "binding", "directives", "memory",
     "gpus_per_process",
-    "scratch", "stop_before", "telemetry_seconds",
+    "master_addr_suffix", "scratch", "stop_before", "telemetry_seconds",
 )  # fmt: skip
 
 

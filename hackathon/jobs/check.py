@@ -3,7 +3,7 @@
 import os
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,9 +15,9 @@ from hackathon.jobs.data import FOLDER, missing
 from hackathon.jobs.environments import lacks_framework
 from hackathon.jobs.render import header
 from hackathon.jobs.request import Request
-from hackathon.jobs.resolve import missing_launchers
+from hackathon.jobs.resolve import COMMAND_LINE, ENVIRONMENT, missing_launchers
 from hackathon.schedulers import registry
-from hackathon.schedulers.dialect import TOKEN
+from hackathon.schedulers.dialect import TOKEN, Header
 from hackathon.text.errors import RequestError
 from hackathon.text.light_dataclass import dataclass
 from hackathon.text.messages import Message, _, ngettext
@@ -376,7 +376,7 @@ def _node_violations(request: Request, cluster: Cluster, nodes: Sequence["NodeGr
 def _header_violations(request: Request, cluster: Cluster) -> list[Violation]:
     violations = []
     dialect = registry.dialect_of(cluster)
-    for name in ("queue", "group", "reservation"):
+    for name in ("queue", "group", "reservation", "qos", "constraint"):
         value, default = getattr(request, name), dialect.patterns.get(name, TOKEN)
         pattern = cluster.patterns.get(name, default)
         if value is not None and not (re.fullmatch(pattern, value) and re.fullmatch(default, value)):
@@ -404,6 +404,8 @@ def _header_violations(request: Request, cluster: Cluster) -> list[Violation]:
         dialect.directives(header(request))
     except RequestError as error:  # the scheduler has no option for this
         violations.append(Violation(error.id.partition(".")[2], str(error)))
+    else:
+        violations += _unused(request, cluster)
     if request.nodes > 1 and cluster.starter == "local":
         key = (
             Message("jobs.one_node", "{nodes} nodes: cluster {cluster} is a single machine")
@@ -414,6 +416,50 @@ def _header_violations(request: Request, cluster: Cluster) -> list[Violation]:
         )
         violations.append(_violation(key, cluster=cluster.name, nodes=request.nodes))
     return violations
+
+
+def _unused(request: Request, cluster: Cluster) -> Iterator[Violation]:
+    """Yield options of the command line that the job would not have, and an account that it does not charge."""
+    dialect = registry.dialect_of(cluster)
+    whole = header(request)
+    for name in ("group", "reservation", "qos", "constraint"):
+        without: Header = replace(whole, **{name: None})  # type: ignore[arg-type]
+        if (
+            request.origins.get(name) in (COMMAND_LINE, ENVIRONMENT)
+            and not dialect.this_machine
+            and dialect.directives(without) == dialect.directives(whole)
+            and dialect.command_options(without) == dialect.command_options(whole)
+        ):
+            yield _violation(
+                Message("jobs.option_unused", "--{name} has no effect: jobs on cluster {cluster} have no {name}"),
+                name=name,
+                cluster=cluster.name,
+            )
+    charged = _account_in(request) if request.directives and request.group else None
+    if charged not in (None, request.group):
+        yield _violation(
+            Message("jobs.two_accounts", "`directives:` charge {charged}, but the group is {group}"),
+            charged=charged,
+            group=request.group,
+        )
+
+
+def _account_in(request: Request) -> str | None:
+    """Return the account that the request's directives name, or None."""
+    from hackathon.schedulers.scripts import Setting
+
+    language = registry.script_language(request.scheduler)
+    if language is None:
+        return None
+    settings = []
+    for option in request.directives:
+        name, value = (*re.split(r"[ =]+", option, maxsplit=1), "")[:2]
+        key = language.options.get(name, (name, 0))[0]
+        if key in language.lists:
+            entry, _equals, value = value.partition("=")
+            key = f"{key} {entry}"
+        settings.append(Setting(0, key, name, value))
+    return language.read(settings).account
 
 
 def _launcher_violations(request: Request, cluster: Cluster, recipe: Recipe | None) -> list[Violation]:
@@ -534,8 +580,12 @@ def nearest(request: Request, cluster: Cluster, groups: Sequence["NodeGroup"] = 
     """
     best: tuple[float, int, Request] | None = None
     queues = _queues_with_nodes(request, cluster, groups)
+    qos_of_queue = cluster.queues.get(request.queue or "", Queue()).qos
     for name, queue in queues.items():
-        if queue == Queue(note=queue.note) and name != request.queue in queues:
+        if (
+            queue == Queue(note=queue.note, partition=queue.partition, qos=queue.qos)
+            and name != request.queue in queues
+        ):
             continue  # without known limits it is not better than the requested queue
         # a queue may allow smaller jobs a longer walltime
         for most in (request.nodes, *(step.from_nodes - 1 for step in queue.larger)):
@@ -548,6 +598,8 @@ def nearest(request: Request, cluster: Cluster, groups: Sequence["NodeGroup"] = 
             candidate = replace(
                 request,
                 queue=name,
+                partition=queue.partition_named,
+                qos=queue.qos if request.qos == qos_of_queue else request.qos,
                 nodes=nodes,
                 walltime=walltime,
                 processes_per_node=per_node,

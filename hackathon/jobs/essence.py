@@ -106,7 +106,10 @@ def _meeting(request: Request, dialect: Dialect) -> list[str]:
         return []
     lines = ["", "# where the ranks meet: on the job's first node, at a port of its own"]
     if request.nodes > 1:
-        lines += [f"mapfile -t hosts < <({dialect.hosts_command})", "export MASTER_ADDR=${hosts[0]}"]
+        lines += [
+            f"mapfile -t hosts < <({dialect.hosts_command})",
+            f"export MASTER_ADDR=${{hosts[0]}}{request.master_addr_suffix}",
+        ]
     else:
         lines += ["export MASTER_ADDR=127.0.0.1"]
     job = f"${{{dialect.id_variable}:-$$}}" if dialect.id_variable else "$$"

@@ -106,6 +106,7 @@ def _values(request: Request, dialect: Dialect) -> dict[str, Any]:
         "mpi": request.mpi,
         "handed_on": False,
         "bound": request.binding is not None,
+        "address_suffix": bool(request.master_addr_suffix),
         "several_gpus": request.gpus_per_process > 1,
         "assignments": assignments(request, dialect.reserved_exit_codes),
         "directive": directives(request, dialect),
@@ -172,7 +173,10 @@ def assignments(request: Request, reserved_exit_codes: Iterable[int] = ()) -> st
         },
         {"HK_WALLTIME": request.walltime, "HK_STOP_BEFORE": request.stop_before, "HK_STOP_SIGNAL": request.signal},
         {"HK_LAUNCHER": request.launcher, "HK_MODE": request.mode or "", "HK_TELEMETRY": request.telemetry_seconds},
-        {"HK_GROUP": request.group or ""},
+        {
+            "HK_GROUP": request.group or "",
+            **({"HK_ADDRESS_SUFFIX": request.master_addr_suffix} if request.master_addr_suffix else {}),
+        },
         {"HK_SOURCE": request.source if request.in_place else "source", "HK_SCRATCH": request.scratch},
         {"HK_ENVIRONMENT": request.environment},
         {"HK_VARIABLES": [f"{name}={value}" for name, value in request.exported.items()]},
@@ -242,6 +246,9 @@ def header(request: Request) -> Header:
         gpus_per_node=request.gpus_wanted,
         walltime=request.walltime,
         memory=request.memory,
+        partition=request.partition,
+        qos=request.qos,
+        constraint=request.constraint,
     )
 
 

@@ -19,6 +19,8 @@ class Options:
     queue: str | None = None
     group: str | None = None
     reservation: str | None = None
+    qos: str | None = None
+    constraint: str | None = None
     nodes: int | None = None
     processes: int | None = None
     processes_per_node: int | None = None
@@ -42,6 +44,8 @@ _FROM_ENVIRONMENT = (
     "queue",
     "group",
     "reservation",
+    "qos",
+    "constraint",
     "processes_per_node",
     "threads",
     "walltime",
@@ -144,6 +148,13 @@ class Request:
     """Path below `source` → path of the file that recipes share: a run gets a copy of it."""
     in_place: bool = False
     """Run the live folder `source` instead of a snapshot."""
+    partition: str | None = None
+    """The partition that the queue stands for; "" for none, None for the one of the queue's name."""
+    qos: str | None = None
+    constraint: str | None = None
+    """Features that the nodes must have."""
+    master_addr_suffix: str = ""
+    """What follows a node's name in the address where the ranks meet."""
     memory: int | None = None
     """Requested bytes of main memory on each node; None: the site's default."""
     gpus_per_process: int = 1

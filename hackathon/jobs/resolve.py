@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hackathon.access.ownership import ForeignFile, Trusted
-from hackathon.config.cluster import ALL_LAUNCHERS, Cluster
+from hackathon.config.cluster import ALL_LAUNCHERS, Cluster, Queue
 from hackathon.config.command import COUNTS, command_words
 from hackathon.config.project import Defaults, Project, UserSettings
 from hackathon.config.recipe import Data, Metric, Parameter, Recipe, Scaling
@@ -78,6 +78,7 @@ class _Chooser:
     def __init__(self, sources: Sources) -> None:
         event = sources.event
         used = event.clusters.get(sources.cluster.name) if event else None
+        self.unknown = names_unknown_to(sources.cluster)
         self.layers: list[tuple[str, Any]] = [
             (COMMAND_LINE, sources.options),
             (ENVIRONMENT, sources.environment),
@@ -92,11 +93,19 @@ class _Chooser:
     def pick(self, name: str, default: Any, origin: str) -> Any:
         for layer, record in self.layers:
             value = getattr(record, name, None)
-            if value is not None:
+            if value is not None and (name not in self.unknown or layer in (COMMAND_LINE, ENVIRONMENT)):
                 self.origins[name] = layer
                 return value
         self.origins[name] = origin
         return default
+
+
+def names_unknown_to(cluster: Cluster) -> frozenset[str]:
+    """Return which of `qos` and `constraint` jobs of a cluster do not have.
+
+    Files for several clusters may have them for the others; on the command line, `check` refuses them.
+    """
+    return frozenset({"qos", "constraint"}.difference(known_dialect(cluster).patterns))
 
 
 def payer(sources: Sources) -> Defaults | None:
@@ -122,6 +131,9 @@ def resolve(sources: Sources, *, processes: int | None = None, mode: str | None 
     queue = choose.pick("queue", cluster.queue or (next(iter(cluster.queues), None)), of_cluster)
     group = choose.pick("group", None, "–")
     reservation = choose.pick("reservation", None, "–")
+    limits = cluster.queues.get(queue or "", Queue())
+    qos = choose.pick("qos", limits.qos, of_cluster if limits.qos else "–")
+    constraint = choose.pick("constraint", cluster.constraint, of_cluster)
     walltime = choose.pick("walltime", cluster.walltime, of_cluster)
     cores = cluster.node.core_count
     gpus = cluster.node.gpu_count
@@ -190,6 +202,10 @@ def resolve(sources: Sources, *, processes: int | None = None, mode: str | None 
         shared={name: str(path) for name, path in sources.shared.items()},
         in_place=bool(sources.options.in_place),
         gpus_per_process=gpus_per_process,
+        partition=limits.partition_named,
+        qos=qos,
+        constraint=constraint,
+        master_addr_suffix=cluster.master_addr_suffix,
         memory=(settings.memory or None) if settings else None,
         exclude=tuple(project.exclude) if project else (),
         team=settings.team if settings else None,

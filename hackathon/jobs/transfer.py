@@ -19,7 +19,17 @@ from hackathon.jobs.changes import COMPARED, RequestChange, changes
 from hackathon.jobs.parameters import choose_values, option_words
 from hackathon.jobs.places import Foreign, around
 from hackathon.jobs.request import Options, Request, options_of_environment
-from hackathon.jobs.resolve import COMMAND_LINE, ENVIRONMENT, EVENT, PROJECT, USER, Sources, payer, usual_threads
+from hackathon.jobs.resolve import (
+    COMMAND_LINE,
+    ENVIRONMENT,
+    EVENT,
+    PROJECT,
+    USER,
+    Sources,
+    names_unknown_to,
+    payer,
+    usual_threads,
+)
 from hackathon.jobs.resolve import declared_parameters as declared
 from hackathon.jobs.sources import cluster_name, environment_here, packages_of
 from hackathon.jobs.surroundings import surroundings, surroundings_of_crate
@@ -137,6 +147,10 @@ def transfer(
         telemetry_seconds=cluster.telemetry_seconds,
         mpi_options=tuple(cluster.mpi_options),
         directives=old.directives if same else tuple(cluster.directives),
+        partition=limit.partition_named,
+        qos=moved.pick("qos", old.qos if same and queue == old.queue else limit.qos),
+        constraint=moved.pick("constraint", old.constraint if same else cluster.constraint),
+        master_addr_suffix=cluster.master_addr_suffix,
         memory=old.memory if same else None,
         source=source,
         shared={} if foreign else old.shared,
@@ -169,6 +183,7 @@ class _Move:
             self.full = max(1, min(self.full, self.gpus // old.gpus_per_process))
         self.origins: dict[str, str] = {"cluster": sources.cluster_origin}
         self.whys: dict[str, str] = {}
+        self.unknown = names_unknown_to(cluster)
         used = sources.event.clusters.get(cluster.name) if sources.event else None
         self.layers: list[tuple[str, Any]] = [(COMMAND_LINE, sources.options)]
         if not same:  # on the same cluster recorded values come before the defaults here
@@ -182,7 +197,7 @@ class _Move:
         """Return the first value that a source here gives."""
         for origin, record in self.layers:
             value = getattr(record, name, None)
-            if value is not None:
+            if value is not None and (name not in self.unknown or origin in (COMMAND_LINE, ENVIRONMENT)):
                 self.origins[name] = origin
                 self.whys[name] = _("as you asked") if origin == COMMAND_LINE else _("from {origin}", origin=origin)
                 return value

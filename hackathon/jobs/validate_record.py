@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from hackathon.config.check import ADDRESS_SUFFIX
 from hackathon.config.cluster import ALL_BINDINGS, ALL_LAUNCHERS
 from hackathon.jobs.request import Request
 
@@ -70,6 +71,8 @@ def _data(value: object) -> bool:
 _RULES: dict[str, Callable[[Any], bool]] = {
     "name": _title, "recipe": _or_none(_name), "framework": _or_none(_text), "cluster": _name, "scheduler": _name,
     "queue": _or_none(_text), "group": _or_none(_text), "reservation": _or_none(_text),
+    "partition": _or_none(_text), "qos": _or_none(_text), "constraint": _or_none(_text),
+    "master_addr_suffix": lambda value: isinstance(value, str) and bool(ADDRESS_SUFFIX.fullmatch(value)),
     "nodes": _number(1), "processes": _number(1), "processes_per_node": _number(1), "threads": _number(1),
     "gpus_per_node": _number(0), "walltime": _number(1), "stop_before": _number(0), "telemetry_seconds": _number(0),
     "launcher": lambda value: value in ALL_LAUNCHERS, "starter": _name, "mpi": _name,

@@ -19,6 +19,7 @@ from hackathon.runs.source import provenance
 from hackathon.runs.source.snapshot import Source
 from hackathon.schedulers import runner
 from hackathon.schedulers.base import JobState, Scheduler
+from hackathon.schedulers.reports import JobDetails
 from hackathon.text.errors import RequestError, UnavailableError
 from hackathon.text.files import LARGEST
 from hackathon.text.printable import printable
@@ -41,10 +42,10 @@ def adopt(
 
     If a rendered `job.sh` was submitted from the folder, the run uses its events, logs and metrics (by links) and its
     `request.json`. In a folder of `render --to`, the newest job that is not adopted yet is taken. In any other folder,
-    the newest output file (`Scheduler.output_names`) is the log and gives the job id. The scheduler's report on the job
-    is stored in `client/adopted.json`. `processes`: default: detected; 0 in the request when unknown. Raises
-    RequestError: the scheduler does not know the job, it is adopted already, the folder has no job, or the job belongs
-    to somebody other than the user (for a folder: than the folder's owner).
+    the newest output file (`Scheduler.output_names`) gives the job id. The scheduler's record gives the request and the
+    log; both reports are stored in `client/adopted.json`. `processes`: default: the scheduler's; 0 in the request when
+    unknown. Raises RequestError: the scheduler does not know the job, it is adopted already, the folder has no job, or
+    the job belongs to somebody other than the user (for a folder: than the folder's owner).
     """
     folder = _folder_of_job(Path(target).absolute(), runs_folder, scheduler) if Path(target).is_dir() else None
     job_id, output = (target, None) if folder is None else _job_of(folder, scheduler)
@@ -62,10 +63,12 @@ def adopt(
     job_id = (job.id if job else "") or job_id
     _refuse_twice(job_id, runs_folder, scheduler)
     _require_own(job_id, job, os.geteuid() if folder is None else folder.stat().st_uid)
+    details = JobDetails() if job is None else runner.details(scheduler, job_id)
     request = folder and recorded(folder)
     if not request:
-        processes = processes or runner.processes(scheduler, job_id)
-        request = _unknown_request(job, folder, processes, cluster, scheduler.name)
+        request = _request_by_hand(job, details, folder, processes, cluster, scheduler.name)
+    output = _output(details, folder) or output
+    source = folder or (output and output.parent)
     request = replace(
         request,
         cluster=cluster,
@@ -74,7 +77,7 @@ def adopt(
         processes=processes or request.processes,
         metric=metric or request.metric,
         metrics={**request.metrics, **{name: dict(entry) for name, entry in (metrics or {}).items()}},
-        source=str(folder or ""),
+        source=str(source or ""),
         in_place=True,
     )
     fact = {
@@ -83,8 +86,9 @@ def adopt(
         "job_id": job_id,
         "scheduler": scheduler.name,
         "cluster": cluster,
-        "directory": str(folder) if folder else None,
+        "directory": str(source) if source else None,
         "job": asdict(job) if job else None,
+        "details": asdict(details),
     }
     run = create(
         request,
@@ -94,8 +98,8 @@ def adopt(
         source=Source(folder or Path(), in_place=True),
         facts={"adopted": fact},
     )
-    if folder is not None:
-        _link(run, folder, output)
+    if source is not None:
+        _link(run, source, output, () if folder is None else (*JOB_FOLDERS, "claim"))
     return run
 
 
@@ -111,31 +115,48 @@ def recorded(folder: Path) -> Request | None:
     return request if wrong_field(request) is None else None
 
 
-def _unknown_request(
-    job: JobState | None, folder: Path | None, processes: int | None, cluster: str, scheduler: str
+def _request_by_hand(
+    job: JobState | None, details: JobDetails, folder: Path | None, processes: int | None, cluster: str, scheduler: str
 ) -> Request:
-    """Return a request for a job without records."""
-    hosts = job.hosts if job else ()
+    """Return the request of a job without records, as the scheduler recorded it; 0 and None for unknown values."""
+    nodes = details.nodes or len(job.hosts if job else ())
+    total = processes or details.processes or 0
     return Request(
         name=(job.name if job and job.name else "") or (folder.name if folder else "") or "adopted",
         recipe=None,
         framework=None,
         cluster=cluster,
         scheduler=scheduler,
-        queue=None,
-        group=None,
+        queue=details.queue or None,
+        group=details.group or None,
         reservation=None,
-        nodes=max(1, len(hosts)),
-        processes=processes or 0,
-        processes_per_node=(processes or 0) // max(1, len(hosts)),
-        threads=1,
-        gpus_per_node=0,
-        walltime=0,
+        qos=details.qos or None,
+        nodes=nodes,
+        processes=total,
+        processes_per_node=total // nodes if nodes and total % nodes == 0 else 0,
+        threads=details.threads or 0,
+        gpus_per_node=details.gpus_per_node or 0,
+        memory=details.memory,
+        walltime=details.walltime or 0,
         launcher="",
         starter="",
         mpi="",
         command=(),
     )
+
+
+def _output(details: JobDetails, folder: Path | None) -> Path | None:
+    """Return the file of the job's output by the scheduler's record; None if it is unknown.
+
+    A job that waits has no file yet. With a job's folder only a file in it counts: a run's links lead to one folder.
+    """
+    path = Path(details.output or "")
+    if not path.is_absolute() or not path.parent.is_dir() or not (path.is_file() or not path.exists()):
+        return None
+    if folder is None:
+        return path
+    inside, top = path.parent.resolve(), Path(folder).resolve()
+    return Path(folder) / inside.relative_to(top) / path.name if inside.is_relative_to(top) else None
 
 
 def _folder_of_job(folder: Path, runs_folder: Path, scheduler: Scheduler) -> GuardedPath:
@@ -251,10 +272,10 @@ def _script(folder: Path | None, scheduler: Scheduler) -> str:
     return "# This job was submitted by hand; its script is not known.\n"
 
 
-def _link(run: RunDirectory, folder: Path, output: Path | None) -> None:
-    """Link the job's folders and log into the run."""
+def _link(run: RunDirectory, folder: Path, output: Path | None, names: tuple[str, ...]) -> None:
+    """Link the job's folders of these names, and its log, into the run."""
     try:
-        for name in (*JOB_FOLDERS, "claim"):
+        for name in names:
             link = run.path / name
             if (folder / name).is_dir() and (name != "claim" or (folder / name / "job_id").is_file()):
                 if link.is_dir():

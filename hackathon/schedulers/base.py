@@ -18,7 +18,7 @@ from hackathon.schedulers.failures import FAILURES
 from hackathon.text.errors import UnavailableError
 
 if TYPE_CHECKING:  # otherwise every command would load what few of them need
-    from hackathon.schedulers.reports import JobAccounting, NodeGroup, QueueInfo
+    from hackathon.schedulers.reports import JobAccounting, JobDetails, NodeGroup, QueueInfo
     from hackathon.schedulers.scripts import ScriptLanguage
 
 # Job states. FINISHED: the job ended, and the scheduler gives no cause. UNKNOWN: a state code without a meaning here;
@@ -32,7 +32,7 @@ ADVICE_COMMANDS = (
     "server_command", "hosts_command", "reservation_command", "node_command",
 )  # fmt: skip
 """Placeholders in the checks of failure rules for a scheduler's commands (`Scheduler.advice_commands`)."""
-REPORTS = ("JobAccounting", "NodeGroup", "QueueInfo")
+REPORTS = ("JobAccounting", "JobDetails", "NodeGroup", "QueueInfo")
 """Records of answers, which packages with a scheduler name as `base.QueueInfo`."""
 NO_ANSWER = 124
 """Exit code for a follow-up question without an answer: it timed out, printed too much or could not be asked."""
@@ -274,20 +274,21 @@ class Scheduler(ABC):
 
     # ---- hooks of a query
 
-    def processes_argv(self, job_id: str) -> list[str]:
-        """Return the command that reports a job's number of processes, for `hackathon adopt`; [] without one.
+    def details_argv(self, job_id: str) -> list[list[str]]:
+        """Return the commands that report what a job requested, for `hackathon adopt`; [] without one.
 
-        Example: `["scontrol", "show", "job", "--oneliner", job_id]`; `parse_processes` reads `NumTasks=4` in its
-        output.
+        Example: `[["kumo-stat", "--full", job_id], ["kumo-history", job_id]]`.
         """
         return []
 
-    def parse_processes(self, answer: CommandOutput) -> int | None:
-        """Return a job's number of processes, None when the output of `processes_argv` does not contain it.
+    def parse_details(self, answers: list[CommandOutput], job_id: str) -> "JobDetails":
+        """Return what the answers say; commands without an answer are left out.
 
-        Example: 4 for the line `JobId=17 NumTasks=4 NumCPUs=8`.
+        Example: `JobDetails(nodes=2, processes=4)` for the line `JobId=17 NumNodes=2 NumTasks=4`.
         """
-        return None
+        from hackathon.schedulers.reports import JobDetails
+
+        return JobDetails()
 
     def follow_up_argv(self, answers: list[CommandOutput], ids: list[str]) -> list[list[str]]:
         """Return further commands that the first answers make necessary, in a status or accounting query.

@@ -5,9 +5,11 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from hackathon.config.cluster import Cluster, Queue
+from hackathon.config.evidence import cited_values, unconfirmed
 from hackathon.config.records import KeyPath
 from hackathon.schedulers import runner
 from hackathon.schedulers.base import Scheduler, SchedulerError
+from hackathon.schedulers.registry import known_dialect
 from hackathon.schedulers.reports import NodeGroup, QueueInfo
 from hackathon.text.units import format_walltime
 
@@ -23,6 +25,7 @@ Verdict = Literal["same", "possible", "differs", "missing", "gone", "unknown"]
 hardware threads). `missing`: the profile lacks a value of the machine. `gone`: the machine lacks a queue. `unknown`:
 the scheduler does not report the value.
 """
+GPU_REQUEST = ("dialect", "gpu_request")
 CHANGES: frozenset[str] = frozenset({"differs", "missing", "gone"})
 
 
@@ -84,7 +87,22 @@ def compare(cluster: Cluster, written: Mapping[str, Any], machine: Machine) -> l
     if not cluster.queues:
         values += [ComparedValue(("queues", name), None, limits(queue), "missing") for name, queue in by_name.items()]
     group = nearest_group(cluster, machine.nodes)
-    return [*values, *(_node(cluster, written.get("node") or {}, group) if group is not None else ())]
+    if group is not None:
+        values += _node(cluster, written.get("node") or {}, group)
+    confirmed = {value.path for value in cited_values(written) if not value.unverified}
+    confirmed -= {value.path for value in unconfirmed(written)}
+    if gpus_unrequested(cluster, machine) and GPU_REQUEST not in confirmed:
+        requests = (written.get("dialect") or {}).get(GPU_REQUEST[1])
+        wanted = known_dialect(cluster).keys_for_gpus()[GPU_REQUEST[1]]
+        values.append(ComparedValue(GPU_REQUEST, requests, wanted, "differs" if requests else "missing"))
+    return values
+
+
+def gpus_unrequested(cluster: Cluster, machine: Machine) -> int:
+    """Return the GPUs that the scheduler counts on a node while the profile's jobs request none; else 0."""
+    group, dialect = nearest_group(cluster, machine.nodes), known_dialect(cluster)
+    silent = getattr(dialect, GPU_REQUEST[1], None) == "none" and GPU_REQUEST[1] in dialect.keys_for_gpus()
+    return (group.gpus or 0) if group is not None and silent else 0
 
 
 def others(cluster: Cluster, machine: Machine) -> list[str]:

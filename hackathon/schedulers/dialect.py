@@ -37,6 +37,10 @@ class Header:
     """Seconds."""
     memory: int | None = None
     """Bytes of main memory per node; None: the site's default."""
+    partition: str | None = None
+    """The partition that the queue stands for; "" for none, None for the one of the queue's name."""
+    qos: str | None = None
+    constraint: str | None = None
 
     @property
     def mebibytes(self) -> int | None:
@@ -143,6 +147,14 @@ class Dialect:
         Example: `return self.gpu_request == "none"` if only jobs smaller than a node request GPUs.
         """
         return True
+
+    @classmethod
+    def keys_for_gpus(cls) -> Mapping[str, str]:
+        """Return the keys of a profile for a machine whose scheduler counts GPUs: jobs get those that they request.
+
+        Example: `return {"gpu_request": "gres"}`.
+        """
+        return {}
 
     def gives_nodes(self, queue: str | None, nodes: int, gpus_per_node: int) -> bool:
         """Return whether a job that uses so many GPUs per node gets all of them in this queue.

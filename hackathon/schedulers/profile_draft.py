@@ -1,7 +1,7 @@
 """Write a new profile from the answers of a person and the scheduler; other values are marked as guesses."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 
 from hackathon.config.yaml_edit import inline
 from hackathon.schedulers import registry
@@ -36,6 +36,12 @@ def open_questions(scheduler: str) -> list[str]:
     return [entry.name for entry in fields(kind) if entry.name in QUESTIONS]
 
 
+def counted_keys(scheduler: str, machine: Machine | None) -> Mapping[str, str]:
+    """Return the keys of a scheduler's dialect that request the GPUs which it counts on the machine's nodes."""
+    counted = machine is not None and any(group.gpus for group in machine.nodes)
+    return registry.load_dialect(scheduler).keys_for_gpus() if counted else {}
+
+
 def likely_starter(scheduler: str) -> str:
     """Return the likely command that starts a process on every node."""
     dialect = registry.load_dialect(scheduler)
@@ -49,7 +55,9 @@ def draft(name: str, answers: ProfileAnswers, machine: Machine | None, commands:
     """
     cited: dict[str, str] = {"scheduler": TOLD}
     lines = [f"name: {inline(name)}", f"title: {inline(answers.title or name)}", f"scheduler: {answers.scheduler}"]
-    lines += _dialect(answers, cited)
+    if machine is not None:
+        machine = _with_gpus_first(machine)
+    lines += _dialect(answers, machine, cited)
     lines += _node(answers, machine, cited)
     lines += _queues(machine, cited)
     cited["starter"] = TOLD if answers.starter else GUESSED
@@ -86,11 +94,18 @@ def _threads(machine: Machine | None) -> bool:
     return bool(machine and machine.nodes and machine.nodes[0].cores is None)
 
 
-def _dialect(answers: ProfileAnswers, cited: dict[str, str]) -> Iterator[str]:
+def _with_gpus_first(machine: Machine) -> Machine:
+    """Return the machine with the most frequent nodes that have GPUs first: a profile describes one kind of node."""
+    return replace(machine, nodes=sorted(machine.nodes, key=lambda group: not group.gpus))
+
+
+def _dialect(answers: ProfileAnswers, machine: Machine | None, cited: dict[str, str]) -> Iterator[str]:
     default = registry.load_dialect(answers.scheduler)
-    values = {key: getattr(default, key) for key in open_questions(answers.scheduler)} | dict(answers.dialect)
+    counted = counted_keys(answers.scheduler, machine)
+    values = {key: getattr(default, key) for key in open_questions(answers.scheduler)} | dict(counted)
+    values |= dict(answers.dialect)
     for key in values:
-        cited[f"dialect.{key}"] = TOLD if key in answers.dialect else GUESSED
+        cited[f"dialect.{key}"] = TOLD if key in answers.dialect else ASKED if key in counted else GUESSED
     if values:
         yield f"dialect: {inline(values)}"
 
@@ -135,6 +150,14 @@ def _queues(machine: Machine | None, cited: dict[str, str]) -> Iterator[str]:
         yield "queues: {}"
         return
     cited["queues"] = ASKED
+    node = machine.nodes[0] if machine.nodes else None
+    others = [queue.name for queue in machine.queues if node and node.gpus and queue.name not in node.queues]
+    if not node or not node.queues or len(others) == len(machine.queues):
+        others = []
+    if others:
+        yield "# " + _("queues without these nodes, for a profile of their own: {queues}", queues=", ".join(others))
     yield "queues:"
     for queue in machine.queues:
+        if queue.name in others:
+            continue
         yield f"  {inline(queue.name)}: {inline(limits(queue))}"

@@ -43,6 +43,28 @@ class NodeGroup:
     """The GPU's model in the scheduler's notation."""
 
 
+@dataclass(frozen=True)
+class JobDetails:
+    """What the scheduler recorded of a job's request; None and "" for what it does not tell."""
+
+    nodes: int | None = None
+    processes: int | None = None
+    """Total number of ranks."""
+    threads: int | None = None
+    """Cores per rank."""
+    gpus_per_node: int | None = None
+    memory: int | None = None
+    """Bytes per node."""
+    walltime: int | None = None
+    """Seconds."""
+    queue: str = ""
+    group: str = ""
+    """The account that is charged."""
+    qos: str = ""
+    output: str | None = None
+    """The path of the file with the job's output."""
+
+
 MOST_NODES = 1_000_000
 """Highest believable number of nodes of one job."""
 

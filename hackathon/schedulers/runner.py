@@ -3,6 +3,7 @@
 Read-only queries are repeated after transient failures; a submission or a cancellation never is.
 """
 
+import contextlib
 import os
 import selectors
 import signal
@@ -24,7 +25,7 @@ from hackathon.schedulers.base import (
     StatusAnswer,
     Submission,
 )
-from hackathon.schedulers.reports import JobAccounting, NodeGroup, QueueInfo
+from hackathon.schedulers.reports import JobAccounting, JobDetails, NodeGroup, QueueInfo
 from hackathon.schedulers.words import printable
 from hackathon.text.errors import RequestError
 from hackathon.text.messages import _
@@ -423,15 +424,13 @@ def find(scheduler: Scheduler, name: str, *, delays: Sequence[float] = DELAYS) -
     return _patiently(ask, delays)
 
 
-def processes(scheduler: Scheduler, job_id: str) -> int | None:
-    """Return how many processes a job has, None where the scheduler does not tell."""
-    argv = scheduler.processes_argv(job_id) if scheduler.is_id(job_id) else []
-    if not argv:
-        return None
-    try:
-        return scheduler.parse_processes(_ask(scheduler, argv))
-    except SchedulerError:
-        return None
+def details(scheduler: Scheduler, job_id: str) -> JobDetails:
+    """Return what the scheduler recorded of a job's request; empty where it does not tell."""
+    answers = []
+    for argv in scheduler.details_argv(job_id) if scheduler.is_id(job_id) else ():
+        with contextlib.suppress(SchedulerError):
+            answers.append(_ask(scheduler, argv))
+    return scheduler.parse_details(answers, job_id)
 
 
 def queues(scheduler: Scheduler, *, delays: Sequence[float] = DELAYS) -> list[QueueInfo]:

@@ -50,3 +50,20 @@ def test_jobs_run_by_a_new_profile(site: Site) -> None:
     site.run("clusters", "new", "kumo", "--yes", "--scheduler", "slurm", "--environment", "true")
     site.run("submit", "--cluster", "kumo", "--queue", "main", "--nodes", "2", "--wait")
     assert json.loads(site.run("status", "--json"))["runs"][0]["state"] == "SUCCEEDED"
+
+
+@pytest.mark.slow
+def test_jobs_of_a_new_profile_get_gpus(slurm: SlurmLab, site: Site) -> None:
+    site.run("clusters", "new", "kumo", "--yes", "--scheduler", "slurm", "--environment", "true")
+    made = json.loads(site.run("clusters", "show", "kumo", "--json"))
+    assert made["dialect"]["gpu_request"] == "gres"
+    site.run("submit", "--cluster", "kumo", "--queue", "main", "--nodes", "2", "--wait")
+    job = json.loads(site.run("status", "--json"))["runs"][0]["job_id"]
+    assert "gres/gpu=4" in slurm.run("sacct", "-X", "-n", "-P", "-j", job, "--format=AllocTRES")
+    path = site.folder / "templates" / "clusters" / "kumo.yaml"
+    path.write_text(path.read_text().replace("gpu_request: gres", "gpu_request: none"))
+    value = json.loads(site.run("clusters", "check", "kumo", "--live", "--json"))
+    assert value["gpus_not_requested"] == 2, "the profile says that it is so, on the scheduler's word"
+    path.write_text(path.read_text().replace("  dialect.gpu_request: asked\n", ""))
+    value = json.loads(site.run("clusters", "check", "kumo", "--live", "--json", code=1))
+    assert "gpu_request: gres" in value["patch"]

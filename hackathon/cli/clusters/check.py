@@ -139,6 +139,7 @@ def _live(
             if machine.nodes
             else machine.problem or _("this scheduler does not describe its nodes to users"),
             "other_queues": comparison.others(cluster, machine),
+            "gpus_not_requested": comparison.gpus_unrequested(cluster, machine),
             "closed_queues": comparison.closed(cluster, machine),
             "patch": patch,
         }
@@ -159,7 +160,7 @@ def _nodes_json(machine: "Machine") -> list[dict[str, Any]]:
 def _echo(cluster: "Cluster", compared: "Sequence[ComparedValue]", machine: "Machine", patch: str) -> None:
     from hackathon.cli.show import echo_table, printable
     from hackathon.config.yaml_edit import inline
-    from hackathon.schedulers import comparison
+    from hackathon.schedulers import comparison, registry
 
     def shown(value: Any) -> str:
         return "–" if value is None else inline(value)
@@ -177,6 +178,12 @@ def _echo(cluster: "Cluster", compared: "Sequence[ComparedValue]", machine: "Mac
     ):
         if names:
             click.echo(_(key, names=printable(", ".join(names))), err=True)
+    if gpus := comparison.gpus_unrequested(cluster, machine):
+        keys = inline(dict(registry.dialect_of(cluster).keys_for_gpus()))
+        text = _(
+            "Nodes have {gpus} GPUs, and jobs of this profile request none: `dialect: {keys}`", gpus=gpus, keys=keys
+        )
+        click.echo(text, err=True)
     if not patch:
         click.echo(_("The profile agrees with the machine, as far as its scheduler tells."), err=True)
         return

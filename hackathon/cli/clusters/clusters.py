@@ -15,8 +15,8 @@ VERBS = {
     "new": N_("Write a profile of this machine."),
 }
 OF_A_JOB = frozenset(
-    {"--nodes", "--processes-per-node", "--queue", "--group", "--reservation", "--walltime", "--launcher", "-p",
-     "--parameter"}
+    {"--nodes", "--processes-per-node", "--queue", "--group", "--account", "--reservation", "--qos", "--constraint",
+     "--walltime", "--launcher", "-p", "--parameter"}
 )  # fmt: skip
 """Options of a measurement, which are refused without one."""
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hackathon.cli.json_output import echo_json
-from hackathon.cli.options import Assignment, Walltime, completing, named, runs_folder
+from hackathon.cli.options import Assignment, Walltime, completing, named, runs_folder, site_options
 from hackathon.jobs.request import Options
 from hackathon.text.errors import RequestError
 from hackathon.text.messages import _
@@ -41,8 +41,7 @@ GPU_SIZE = "1GiB"
 )
 @click.option("--processes-per-node", metavar="N", type=click.IntRange(min=1), help=_("Processes per node."))
 @click.option("--queue", metavar="NAME", help=_("Queue, partition, resource group or resource type."))
-@click.option("--group", metavar="NAME", help=_("Group or account to charge."))
-@click.option("--reservation", metavar="NAME", help=_("Reservation name."))
+@site_options
 @click.option("--walltime", type=Walltime(), help=_("Time limit: 00:30:00, 90m, 2h."))
 @click.option(
     "--launcher",

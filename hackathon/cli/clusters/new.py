@@ -183,7 +183,7 @@ def _machine(scheduler: str, dialect: dict[str, str]) -> "Machine | None":
 
 
 def _answers(scheduler: str, settings: dict[str, Any], machine: "Machine | None", asking: bool) -> "ProfileAnswers":
-    from hackathon.schedulers.profile_draft import ProfileAnswers, likely_starter, open_questions
+    from hackathon.schedulers.profile_draft import ProfileAnswers, counted_keys, likely_starter, open_questions
 
     title, gpus, ranks, starter = (
         settings["title"],
@@ -196,7 +196,8 @@ def _answers(scheduler: str, settings: dict[str, Any], machine: "Machine | None"
         click.echo(_("Enter ? if you do not know: a guess is written and marked as unverified."), err=True)
         title = title or _ask("title", str)
         for key in open_questions(scheduler):
-            if key not in dialect and (answer := _ask("dialect", str, key=key, values=_values(scheduler, key))):
+            known = key in dialect or key in counted_keys(scheduler, machine)
+            if not known and (answer := _ask("dialect", str, key=key, values=_values(scheduler, key))):
                 dialect[key] = answer
         if gpus is None and not (machine and machine.nodes and machine.nodes[0].gpus is not None):
             gpus = _ask("gpus", int)

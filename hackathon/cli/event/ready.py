@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hackathon.cli.json_output import echo_json
-from hackathon.cli.options import completing, named, option_trust
+from hackathon.cli.options import completing, named, option_trust, site_options
 from hackathon.cli.show import encodes, printable
 from hackathon.jobs.request import Options
 from hackathon.text.messages import N_, _, ngettext
@@ -51,8 +51,7 @@ MARKS = {True: ("✓", "ok", "green"), False: ("✗", "bad", "red"), None: ("–
     help=_("Cluster profile (`hackathon clusters` lists them)."),
 )
 @click.option("--queue", metavar="NAME", help=_("Queue, partition, resource group or resource type."))
-@click.option("--group", metavar="NAME", help=_("Group or account to charge."))
-@click.option("--reservation", metavar="NAME", help=_("Reservation name."))
+@site_options
 @click.option("--no-job", is_flag=True, help=_("Do not submit a job; use the last result."))
 @click.option("--no-post", is_flag=True, help=_("Do not post the result on the board."))
 @click.option(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hackathon.cli.json_output import echo_json
-from hackathon.cli.options import LocalizedGroup, Walltime, completing, named, option_trust
+from hackathon.cli.options import LocalizedGroup, Walltime, completing, named, option_trust, site_options
 from hackathon.jobs.environments import VARIANTS
 from hackathon.jobs.request import Options
 from hackathon.text.errors import RequestError
@@ -79,8 +79,7 @@ def command() -> None:
     help=_("Cluster profile (`hackathon clusters` lists them)."),
 )
 @click.option("--queue", metavar="NAME", help=_("Queue, partition, resource group or resource type."))
-@click.option("--group", metavar="NAME", help=_("Group or account to charge."))
-@click.option("--reservation", metavar="NAME", help=_("Reservation name."))
+@site_options
 @click.option("--walltime", type=Walltime(), help=_("Time limit: 00:30:00, 90m, 2h."))
 @option_trust
 @click.option("--json", "as_json", is_flag=True, help=_("Print JSON."))

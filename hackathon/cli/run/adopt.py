@@ -1,9 +1,15 @@
 """`hackathon adopt`: track a job that was submitted by hand."""
 
+from typing import TYPE_CHECKING
+
 import click
 
 from hackathon.cli.options import completing, named, runs_folder
 from hackathon.text.messages import _
+from hackathon.text.units import format_size, format_walltime
+
+if TYPE_CHECKING:
+    from hackathon.runs.directory import RunDirectory
 
 
 @named(
@@ -66,6 +72,7 @@ def command(target: str, cluster: str | None, processes: int | None, note: str) 
         metric=project.metric if project else None,
     )
     click.echo(_("adopted as {run}", run=run.id))
+    _echo_details(run)
     if not run.record().processes:
         click.echo(
             f"{_('warning')}: "
@@ -84,3 +91,26 @@ def command(target: str, cluster: str | None, processes: int | None, note: str) 
             **report.counts,
         )
         click.echo(f"{_('warning')}: {text}", err=True)
+
+
+def _echo_details(run: "RunDirectory") -> None:
+    """Print the known values of the job, and the names of the others."""
+    from hackathon.cli.show import printable
+
+    request, details = run.request(), run.client("adopted").get("details") or {}
+    log = run.path / "logs" / "job.log"
+    gpus = request.gpus_per_node or None if details.get("gpus_per_node") is None else details["gpus_per_node"]
+    values = {
+        _("processes"): request.processes or None,
+        _("nodes"): request.nodes or None,
+        _("GPUs of a node"): gpus,
+        _("memory of a node"): format_size(request.memory) if request.memory else None,
+        _("walltime"): format_walltime(request.walltime) if request.walltime else None,
+        _("output"): log.readlink() if log.is_symlink() else None,
+    }
+    known = [f"{name} {printable(str(value))}" for name, value in values.items() if value is not None]
+    unknown = [name for name, value in values.items() if value is None]
+    if known:
+        click.echo("  " + ", ".join(known))
+    if unknown:
+        click.echo("  " + _("not known: {names}", names=", ".join(unknown)))

@@ -23,9 +23,9 @@ MARGIN = 300
 """Seconds of walltime beyond the objective's time, for the start of the program and for late values."""
 
 KEPT = frozenset({
-    "cluster", "queue", "group", "reservation", "nodes", "processes", "processes_per_node", "threads", "walltime",
-    "launcher", "binding", "no_project", "parameter", "minimise", "sampler", "stopper", "delta", "seed", "warm", "note",
-    "tags", "in_place",
+    "cluster", "queue", "group", "reservation", "qos", "constraint", "nodes", "processes", "processes_per_node",
+    "threads", "walltime", "launcher", "binding", "no_project", "parameter", "minimise", "sampler", "stopper", "delta",
+    "seed", "warm", "note", "tags", "in_place",
 })  # fmt: skip
 """Options that a study keeps from its beginning."""
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from hackathon.config.cluster import Queue
 from hackathon.programs.scripts.lint import looked_at
 from hackathon.programs.scripts.look import ScriptLook, first_command
 from hackathon.programs.scripts.source import ScriptText
@@ -45,7 +46,12 @@ def convert(
         )
     completed = _with_its_node(look, cluster, origins)
     request = _fitting(completed, cluster)
-    options, unsaid = language.write(request, _dialect(cluster))
+    stands_for = (cluster.queues.get(request.queue or "") if cluster is not None else None) or Queue()
+    named = (
+        request if stands_for.partition_named is None else replace(request, queue=stands_for.partition_named or None)
+    )
+    options, unsaid = language.write(named, _dialect(cluster))
+    options += [f"--qos={stands_for.qos}"] if stands_for.qos else []
     lost = _lost(look, unsaid, completed, request)
     lines: list[str] = []
     header = {directive.line for directive in look.directives}

@@ -48,24 +48,34 @@ def _setting_of(look: ScriptLook, field: str) -> Setting | None:
 
 def _queue(look: ScriptLook) -> None:
     name, setting = look.request.queue, _setting_of(look, "queue")
+    better = look.machine.scripts.internal_queues.get(name or "") if look.machine else None
+    qos = look.setting("--qos")
+    if better is None and look.cluster is not None and (name is not None or qos is not None):
+        queues = {key: queue for key, queue in look.cluster.queues.items() if _partition(key, queue) == (name or "")}
+        with_qos = [key for key, queue in queues.items() if queue.qos == (qos.value if qos else None)]
+        likely = with_qos or [key for key, queue in queues.items() if queue.qos is None]
+        if len(likely) == 1:
+            _limits(look, likely[0], queues[likely[0]])
+        if queues:
+            return
     if name is None or setting is None:
         return
     line = look.line(setting.line)
-    better = look.machine.scripts.internal_queues.get(name) if look.machine else None
     if look.machine and better is not None:
         look.add("queue-internal", setting.line, line.replace(name, better, 1), queue=name, better=better,
                  site=look.machine.name, severity="error" if look.cluster else None)  # fmt: skip
     elif look.cluster is not None and look.cluster.queues:
         names = name.split(",") if look.language.several_queues else [name]
         reserved = re.compile(look.language.reservations)
-        unknown = ", ".join(
-            queue for queue in names if queue not in look.cluster.queues and not reserved.fullmatch(queue)
-        )
+        known = list(filter(None, dict.fromkeys(_partition(*entry) for entry in look.cluster.queues.items())))
+        unknown = ", ".join(queue for queue in names if queue not in known and not reserved.fullmatch(queue))
         if unknown:
-            queues = ", ".join(look.cluster.queues)
-            look.add("queue-unknown", setting.line, queue=unknown, cluster=look.cluster.name, known=queues)
-        elif name in look.cluster.queues:  # with several queues, the one that accepts the job is unknown
-            _limits(look, name, look.cluster.queues[name])
+            look.add("queue-unknown", setting.line, queue=unknown, cluster=look.cluster.name, known=", ".join(known))
+
+
+def _partition(name: str, queue: "Queue") -> str:
+    """Return what a job names to get into a queue: its partition, "" for none, or the queue itself."""
+    return name if queue.partition_named is None else queue.partition_named
 
 
 def _limits(look: ScriptLook, name: str, queue: "Queue") -> None:

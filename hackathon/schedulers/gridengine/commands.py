@@ -8,7 +8,7 @@ from typing import ClassVar
 from hackathon.schedulers.base import CommandOutput, Scheduler, Shell, StatusAnswer, Submission
 from hackathon.schedulers.gridengine import ids, parse
 from hackathon.schedulers.gridengine.dialect import GridEngineDialect
-from hackathon.schedulers.reports import JobAccounting, QueueInfo
+from hackathon.schedulers.reports import JobAccounting, JobDetails, QueueInfo
 
 _ONLY_BATCH = {"-S": 2, "-j": 2}
 """Batch options that `qrsh` does not need, with their number of words."""
@@ -47,6 +47,18 @@ class GridEngine(Scheduler):
     def fall_back_argv(self, answers: list[CommandOutput], ids: list[str]) -> list[list[str]]:
         """Return `qacct -j` for a few jobs without records by name: those submitted by hand."""
         return parse.not_named(answers, ids)
+
+    def details_argv(self, job_id: str) -> list[list[str]]:
+        """Return `qstat -j`, the lists of jobs and of their slots, and the record of an ended job."""
+        from hackathon.schedulers.gridengine import details
+
+        past = parse.records_of([job_id]) if self.dialect.history == "qacct" else []
+        return [["qstat", "-j", job_id.partition(".")[0]], parse.LIST, details.HOSTS, *past]
+
+    def parse_details(self, answers: list[CommandOutput], job_id: str) -> JobDetails:
+        from hackathon.schedulers.gridengine import details
+
+        return details.details(answers, job_id, self.dialect)
 
     def parse_status(self, answers: list[CommandOutput], ids: list[str]) -> StatusAnswer:
         return parse.status(answers, ids, self.dialect.history)

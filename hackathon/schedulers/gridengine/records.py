@@ -57,6 +57,8 @@ class EndedLife(NamedTuple):
     slots: int
     environment: str
     """The parallel environment; empty for none."""
+    category: str
+    """The requests that decide where a job can run, in the notation of qsub."""
     deleted_by: str
     """Empty when nobody deleted it, or when this version does not report it."""
 
@@ -111,6 +113,7 @@ def _life(block: str) -> EndedLife | None:
         exit_code=int(code[1]),
         slots=int(slots[1]) if slots else 1,
         environment="" if pe == "NONE" else pe,
+        category=values.get("category", ""),
         deleted_by="" if values.get("deleted_by") in (None, "NONE") else values["deleted_by"],
     )
 
@@ -136,6 +139,11 @@ def job_state(lives: list[EndedLife]) -> JobState | None:
         return None
     states = [_state(life) for life in last.values()]
     return next((state for state in states if state.state != SUCCEEDED), states[-1])
+
+
+def own_lives(answer: CommandOutput, number: str) -> list[EndedLife]:
+    """Return the lives of one job, without blocks of its other hosts."""
+    return _of_the_job(lives(answer, number))
 
 
 def _of_the_job(lives: list[EndedLife]) -> list[EndedLife]:
@@ -188,15 +196,16 @@ def account(lives: list[EndedLife], dialect: GridEngineDialect) -> JobAccounting
     """Return every life that began, with its nodes if the profile defines the slots per node."""
     return JobAccounting(
         tuple(
-            Charge(life.start, life.end, None, _nodes(life, dialect), None, life.name, life.owner)
+            Charge(life.start, life.end, None, nodes(life, dialect), None, life.name, life.owner)
             for life in _of_the_job(lives)
             if life.start is not None
         )
     )
 
 
-def _nodes(life: EndedLife, dialect: GridEngineDialect) -> int | None:
+def nodes(life: EndedLife, dialect: GridEngineDialect) -> int | None:
+    """Return the nodes of a life; None when the profile does not define the slots of one."""
     if not life.environment:
         return 1
-    nodes = dialect.nodes_of(life.slots)
-    return nodes if nodes is not None and nodes <= MOST_NODES else None
+    count = dialect.nodes_of(life.slots)
+    return count if count is not None and count <= MOST_NODES else None

@@ -9,7 +9,7 @@ from typing import ClassVar
 from hackathon.schedulers.base import CommandOutput, Scheduler, Shell, StatusAnswer, Submission
 from hackathon.schedulers.pbs import history, machine, parse
 from hackathon.schedulers.pbs.dialect import PbsDialect
-from hackathon.schedulers.reports import JobAccounting, NodeGroup, QueueInfo
+from hackathon.schedulers.reports import JobAccounting, JobDetails, NodeGroup, QueueInfo
 
 ADVICE = {
     "status_command": "qstat -xf {job}",
@@ -64,13 +64,15 @@ class Pbs(Scheduler):
         """Return queries by id if the list of all ended jobs is too long."""
         return history.fall_back(answers, ids)
 
-    def processes_argv(self, job_id: str) -> list[str]:
-        """Return the query for the job's state; its answer contains the requested resources."""
-        return self.status_argv([job_id])[0]
+    def details_argv(self, job_id: str) -> list[list[str]]:
+        """Return the queries for the job's state; their answers contain the requested resources."""
+        first = self.status_argv([job_id])[0]
+        return [first, *(argv for argv in self.accounting_argv([job_id]) if argv != first)]
 
-    def parse_processes(self, answer: CommandOutput) -> int | None:
-        match = re.search(r"Resource_List\.mpiprocs\W+(\d+)\s", answer.stdout)
-        return int(match[1]) or None if match else None
+    def parse_details(self, answers: list[CommandOutput], job_id: str) -> JobDetails:
+        from hackathon.schedulers.pbs import details
+
+        return details.details(answers, job_id)
 
     def parse_status(self, answers: list[CommandOutput], ids: list[str]) -> StatusAnswer:
         return history.status(answers, ids)

@@ -1,5 +1,6 @@
 """How a site's PBS is used."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -15,8 +16,8 @@ class PbsDialect(Dialect):
     hosts_command: ClassVar[str] = "awk '!seen[$0]++' \"$PBS_NODEFILE\""
     id_variable: ClassVar[str] = "PBS_JOBID"
 
-    group: Literal["group_list", "project", "none"] = "none"
-    """Account to charge: `-W group_list=`, `-P`, or none."""
+    group: Literal["group_list", "project", "account", "none"] = "none"
+    """Account to charge: `-W group_list=`, `-P`, `-A`, or none."""
     gpu_request: Literal["none", "ngpus"] = "none"
     """`ngpus=` in the select; `none` if the site allocates whole nodes."""
     cpu_request: Literal["none", "ncpus"] = "none"
@@ -35,6 +36,11 @@ class PbsDialect(Dialect):
         """Sites with accounts refuse a job without one."""
         return self.group != "none"
 
+    @classmethod
+    def keys_for_gpus(cls) -> Mapping[str, str]:
+        """Return `ngpus`, and `ncpus`, without which a chunk has one core."""
+        return {"gpu_request": "ngpus", "cpu_request": "ncpus"}
+
     @property
     def whole_nodes(self) -> bool:
         """Without GPU requests, a queue allocates whole nodes."""
@@ -46,12 +52,13 @@ class PbsDialect(Dialect):
         return True
 
     def directives(self, header: Header) -> dict[str, Any]:
-        """Add `group_list` or `project`, `ncpus`, `ngpus`, `memory`, `place`."""
+        """Add `group_list`, `project` or `account`, `ncpus`, `ngpus`, `memory`, `place`."""
         return {
             **super().directives(header),
             "place": self.place,
             "group_list": header.group if self.group == "group_list" else None,
             "project": header.group if self.group == "project" else None,
+            "account": header.group if self.group == "account" else None,
             "ncpus": header.processes_per_node * header.threads if self.cpu_request == "ncpus" else None,
             "memory": header.memory and f"{header.mebibytes}mb",
             "ngpus": header.gpus_per_node if self.gpu_request == "ngpus" and header.gpus_per_node else None,

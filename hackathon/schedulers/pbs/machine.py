@@ -65,7 +65,7 @@ def _host(parts: list[dict[str, Any]]) -> NodeGroup:
     """Return one host from its virtual nodes; `ncpus` may count hardware threads."""
     resources = [part.get("resources_available", {}) for part in parts]
     queues = dict.fromkeys(str(part["queue"]) for part in parts if "queue" in part)
-    sizes = [_bytes(str(resource["mem"])) for resource in resources if "mem" in resource]
+    sizes = [size_in_bytes(str(resource["mem"])) for resource in resources if "mem" in resource]
     models = {str(resource["gpu_model"]) for resource in resources if "gpu_model" in resource}
     cpus = [digits(str(resource["ncpus"])) or 0 for resource in resources if "ncpus" in resource]
     gpus = [digits(str(resource["ngpus"])) or 0 for resource in resources if "ngpus" in resource]
@@ -84,7 +84,7 @@ def _coarse(size: int) -> int:
     return size >> 30 << 30 if size >= 2**30 else size
 
 
-def _bytes(size: str) -> int | None:
+def size_in_bytes(size: str) -> int | None:
     """Return the bytes of `64gb` or `263868404kb`: PBS's units are powers of 1024, and a word has 8 bytes."""
     match = _SIZE.match(size)
     if not match:

@@ -8,7 +8,7 @@ from hackathon.schedulers.slurm.ids import same
 from hackathon.schedulers.words import moment
 from hackathon.text.numbers import digits
 
-_GPUS = re.compile(r"(?:\A|,)gres/gpu=(\d{1,7})(?:,|\Z)", re.ASCII)
+GPUS = re.compile(r"(?:\A|,)gres/gpu=(\d{1,7})(?:,|\Z)", re.ASCII)
 
 
 def accounts(records: Iterable[list[str]], ids: list[str]) -> dict[str, JobAccounting]:
@@ -33,6 +33,6 @@ def _charge(start: str, end: str, elapsed: str, nodes: str, resources: str, user
     began, count = moment(start), (digits(nodes.strip(), 11) or 0)
     if began is None or not 0 < count <= MOST_NODES:
         return None
-    gpus = _GPUS.search(resources)
+    gpus = GPUS.search(resources)
     seconds = float(digits(elapsed.strip(), 11) or 0) if elapsed.strip() else None
     return Charge(began, moment(end), seconds, count, int(gpus[1]) if gpus else None, name, user)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from hackathon.schedulers.base import OPEN_STATES, CommandOutput, Scheduler, Shell, StatusAnswer, Submission
-from hackathon.schedulers.reports import JobAccounting, NodeGroup, QueueInfo
+from hackathon.schedulers.reports import JobAccounting, JobDetails, NodeGroup, QueueInfo
 from hackathon.schedulers.slurm import machine, parse
 from hackathon.schedulers.slurm.dialect import SlurmDialect
 from hackathon.schedulers.slurm.ids import JOB_IDS, is_plain
@@ -82,13 +82,17 @@ class Slurm(Scheduler):
             ],
         ]
 
-    def processes_argv(self, job_id: str) -> list[str]:
-        """Return scontrol, which reports a job for some minutes after its end."""
-        return ["scontrol", "show", "job", "--oneliner", job_id]
+    def details_argv(self, job_id: str) -> list[list[str]]:
+        """Return scontrol, which reports a job for some minutes after its end, and sacct."""
+        from hackathon.schedulers.slurm import details
 
-    def parse_processes(self, answer: CommandOutput) -> int | None:
-        match = re.search(r"(?:\A|\s)NumTasks=(\d+)\s", answer.stdout)
-        return int(match[1]) or None if match else None
+        form = ["-n", "-P", f"--delimiter={FIELD}", f"--format={','.join(details.FIELDS)}"]
+        return [["scontrol", "show", "job", "--oneliner", job_id], ["sacct", "-j", job_id, *form]]
+
+    def parse_details(self, answers: list[CommandOutput], job_id: str) -> JobDetails:
+        from hackathon.schedulers.slurm import details
+
+        return details.details(answers, job_id)
 
     def follow_up_argv(self, answers: list[CommandOutput], ids: list[str]) -> list[list[str]]:
         """Return squeue's exit codes if sacct does not answer and squeue lists an ended job."""

@@ -19,6 +19,12 @@ class SlurmDialect(Dialect):
     hosts_command: ClassVar[str] = 'scontrol show hostnames "$SLURM_JOB_NODELIST"'
     asks_memory: ClassVar[bool] = True
     id_variable: ClassVar[str] = "SLURM_JOB_ID"
+    patterns: ClassVar[Mapping[str, str]] = {
+        **Dialect.patterns,
+        "qos": r"[A-Za-z0-9_][A-Za-z0-9_.@-]{0,62}",
+        # sbatch(1): features joined by `&`, `|`, `,`, with counts and brackets; a directive is a comment for the shell
+        "constraint": r"[A-Za-z0-9_(\[][A-Za-z0-9_.,:=@*&|()\[\]-]{0,198}",
+    }
     task_identity: ClassVar[tuple[str, str, str]] = ("SLURM_NODEID", "SLURM_PROCID", "SLURM_LOCALID")
 
     group: Literal["account", "none"] = "none"
@@ -32,6 +38,11 @@ class SlurmDialect(Dialect):
     def whole_nodes(self) -> bool:
         """Exclusive nodes are charged in full, as are nodes of which no part is requested."""
         return self.gpu_request == "none" or self.exclusive
+
+    @classmethod
+    def keys_for_gpus(cls) -> Mapping[str, str]:
+        """Return `gres`, which every version and select plug-in reads."""
+        return {"gpu_request": "gres"}
 
     @classmethod
     def allocation_of(cls, environment: Mapping[str, str]) -> JobAllocation | None:
@@ -56,10 +67,13 @@ class SlurmDialect(Dialect):
         return True
 
     def directives(self, header: Header) -> dict[str, Any]:
-        """Add `account`, `gpus_per_node` or `gres`, `memory`, `exclusive`."""
+        """Add `account`, `qos`, `constraint`, GPUs, `memory`, `exclusive`; `queue` is the partition."""
         gpus = header.gpus_per_node
         return {
             **super().directives(header),
+            "queue": header.queue if header.partition is None else header.partition,
+            "qos": header.qos,
+            "constraint": header.constraint,
             "account": header.group if self.group == "account" else None,
             "gpus_per_node": gpus if gpus and self.gpu_request == "gpus-per-node" else None,
             "gres": f"gpu:{gpus}" if gpus and self.gpu_request == "gres" else None,

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 LOG_LIMIT = 1_000_000
 """Bytes from the end of a log that are published; of all logs five times as many."""
 _EPOCH = (1980, 1, 1, 0, 0, 0)
-_FROM_CLUSTER = frozenset({"group", "reservation"})
+_FROM_CLUSTER = frozenset({"group", "reservation", "qos"})
 _TERMS = frozenset({"framework", "scheduler", "launcher", "starter", "mpi", "mode", "signal"})
 """Fields of a request whose values are words of this toolkit, unless the user wrote another one."""
 _WORDS = frozenset(

@@ -216,11 +216,12 @@ def test_wrong_new_profile_leaves_nothing(place: Path, hackathon: Answer, words:
 def test_questions_are_asked_on_a_terminal_and_unknown_answers_are_marked(
     place: Path, hackathon: Answer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lines = iter(["slurm", "Aurora", "account", "?", "", "srun", ". /etc/profile", "module load cuda", ""])
+    lines = iter(["slurm", "Aurora", "account", "?", "srun", ". /etc/profile", "module load cuda", ""])
     monkeypatch.setattr("sys.stdin.isatty", lambda: True)
     monkeypatch.setattr("click.termui.visible_prompt_func", lambda _: next(lines))
     code, _, _ = hackathon("new", "aurora")
     assert code == 0 and next(lines, None) is None
     value = json.loads(hackathon("show", "aurora", "--json")[1])
     assert value["environment"] == [". /etc/profile", "module load cuda"] and value["dialect"]["group"] == "account"
-    assert value["unverified"] == ["dialect.gpu_request", "node.cores", "processes_per_node"]
+    assert value["unverified"] == ["node.cores", "processes_per_node"]
+    assert value["dialect"]["gpu_request"] == "gres", "the scheduler counts GPUs: nobody is asked"

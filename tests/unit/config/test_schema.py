@@ -22,7 +22,7 @@ def test_schema_of_a_cluster_says_what_its_keys_mean() -> None:
     assert schema["required"] == ["name", "scheduler", "node"]
     assert "default walltime" in schema["properties"]["walltime"]["description"]
     assert schema["properties"]["walltime"]["type"] == "string"
-    assert schema["$defs"]["PbsDialect"]["properties"]["group"]["enum"] == ["group_list", "project", "none"]
+    assert schema["$defs"]["PbsDialect"]["properties"]["group"]["enum"] == ["group_list", "project", "account", "none"]
     assert schema["$defs"]["SlurmDialect"]["properties"]["group"]["enum"] == ["account", "none"]
     cases = {case["if"]["properties"]["scheduler"]["const"]: case["then"] for case in schema["allOf"]}
     assert cases["pbs"] == {"properties": {"dialect": {"$ref": "#/$defs/PbsDialect"}}}

@@ -16,7 +16,7 @@ from hackathon.runs.adopt import adopt
 from hackathon.runs.cancel import cancel
 from hackathon.runs.clean import Candidate, candidates, remove
 from hackathon.runs.create import create
-from hackathon.runs.directory import RunDirectory
+from hackathon.runs.directory import RunDirectory, guarded
 from hackathon.runs.events import first_failure, hosts
 from hackathon.runs.rerun import rerun
 from hackathon.runs.source.provenance import differences
@@ -25,7 +25,7 @@ from hackathon.runs.submit import submit
 from hackathon.scaling.collect import run_result
 from hackathon.schedulers.base import JobState, StatusAnswer
 from hackathon.schedulers.pbs.commands import Pbs
-from hackathon.schedulers.slurm.commands import Slurm
+from hackathon.schedulers.reports import JobDetails
 from hackathon.text.errors import RequestError, UnavailableError
 from hackathon.text.files import write_json
 from support.paths import TESTS
@@ -232,18 +232,49 @@ def test_an_adopted_job_that_ended_well_succeeded(tmp_path: Path, scheduler: Fak
     assert _look(run, scheduler) == "SUCCEEDED"
 
 
-def test_an_adopted_job_has_the_schedulers_process_count_or_none(tmp_path: Path, scheduler: FakeScheduler) -> None:
+def test_an_adopted_job_has_what_the_scheduler_recorded(tmp_path: Path, scheduler: FakeScheduler) -> None:
     (scheduler.spool / "jobs" / "12").mkdir()
     scheduler.say("12", "SUCCEEDED")
-    words = {
-        Slurm().parse_processes: "JobId=12 NodeList=n[1-2] NumNodes=2 NumCPUs=4 NumTasks=4 CPUs/Task=1",
-        Pbs().parse_processes: "Job Id: 12.srv\n    Resource_List.mpiprocs = 4\n    Resource_List.ncpus = 8",
-    }
-    for number, (parse, text) in enumerate(words.items()):
-        scheduler.processes_argv = lambda job_id, text=text: ["echo", text]  # type: ignore[misc]
-        scheduler.parse_processes = parse  # type: ignore[method-assign]
-        run = adopt("12", scheduler, cluster="box", runs_folder=tmp_path / f"runs{number}")
-        assert run.request().processes == 4 and "-4p-" in run.id
+    log = tmp_path / "by-hand" / "train.log"
+    log.parent.mkdir()
+    (log.parent / "logs").mkdir()
+    log.write_text("accuracy 0.9\n")
+    record = JobDetails(
+        nodes=2, processes=4, threads=2, gpus_per_node=2, memory=2**30, walltime=300, queue="gpu", group="gx00",
+        output=str(log),
+    )  # fmt: skip
+    scheduler.details_argv = lambda job_id: [["true", job_id]]  # type: ignore[misc]
+    scheduler.parse_details = lambda answers, job_id: record  # type: ignore[misc]
+    run = adopt("12", scheduler, cluster="box", runs_folder=tmp_path / "runs")
+    request = run.request()
+    assert (request.nodes, request.processes, request.processes_per_node, request.threads) == (2, 4, 2, 2)
+    assert (request.gpus_per_node, request.memory, request.walltime) == (2, 2**30, 300)
+    assert (request.queue, request.group, "-4p-" in run.id) == ("gpu", "gx00", True)
+    assert guarded(run.path).joinpath("logs", "job.log").read_text() == "accuracy 0.9\n"
+    assert not (run.path / "logs").is_symlink(), "a folder of that name belongs to other jobs, too"
+
+
+def test_of_a_job_without_a_record_nothing_is_made_up(tmp_path: Path, scheduler: FakeScheduler) -> None:
+    (scheduler.spool / "jobs" / "12").mkdir()
+    scheduler.say("12", "SUCCEEDED")
+    scheduler.details_argv = lambda job_id: [["false", job_id]]  # type: ignore[misc]
+    request = adopt("12", scheduler, cluster="box", runs_folder=tmp_path / "runs").request()
+    assert (request.nodes, request.processes, request.processes_per_node, request.threads) == (0, 0, 0, 0)
+    assert (request.gpus_per_node, request.memory, request.walltime) == (0, None, 0)
+
+
+def test_output_that_is_elsewhere_than_the_jobs_folder_is_not_taken(tmp_path: Path, scheduler: FakeScheduler) -> None:
+    folder = tmp_path / "by-hand"
+    folder.mkdir()
+    (folder / "slurm-31.out").write_text("accuracy 0.9\n")
+    (tmp_path / "elsewhere.log").write_text("accuracy 0.1\n")
+    (scheduler.spool / "jobs" / "31").mkdir()
+    scheduler.say("31", "SUCCEEDED")
+    record = JobDetails(output=str(tmp_path / "elsewhere.log"))
+    scheduler.details_argv = lambda job_id: [["true", job_id]]  # type: ignore[misc]
+    scheduler.parse_details = lambda answers, job_id: record  # type: ignore[misc]
+    run = adopt(str(folder), scheduler, cluster="box", runs_folder=tmp_path / "runs")
+    assert (run.path / "logs" / "job.log").read_text() == "accuracy 0.9\n"
 
 
 def test_of_an_adopted_job_that_nothing_tells_of_no_number_is_made_per_process(

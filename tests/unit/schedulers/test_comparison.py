@@ -59,7 +59,7 @@ def test_each_value_has_a_verdict() -> None:
         "queues.debug": "same", "queues.debug.nodes": "same", "queues.debug.walltime": "differs",
         "queues.main": "same", "queues.main.min_nodes": "differs", "queues.main.nodes": "missing",
         "queues.main.walltime": "missing", "queues.old": "gone", "node.cores": "same", "node.memory": "same",
-        "node.gpus": "differs",
+        "node.gpus": "differs", "dialect.gpu_request": "missing",
     }  # fmt: skip
     assert comparison.others(cluster, machine) == ["big"] and comparison.closed(cluster, machine) == ["main"]
 
@@ -177,7 +177,7 @@ def test_new_profile_of_what_the_machine_and_a_person_say() -> None:
     cluster, written = read(text)
     assert (cluster.node.cores, cluster.node.gpus, cluster.processes_per_node) == (36, 4, 4)
     assert cluster.environment == ["module load a: b"] and cluster.dialect["group"] == "account"
-    assert cluster.unverified == ["dialect.gpu_request", "processes_per_node", "starter"]
+    assert cluster.unverified == ["processes_per_node", "starter"] and cluster.dialect["gpu_request"] == "gres"
     assert "2 other nodes: {cores: 48, gpus: 0}; queues: big" in text
     assert cluster.queues["main"].min_nodes == 2 and "asked" in cluster.sources
     assert not comparison.CHANGES & {each.verdict for each in compare(cluster, written, Machine(QUEUES, [NODES]))}
@@ -190,3 +190,34 @@ def test_new_profile_of_nothing_but_a_schedulers_name(scheduler: str) -> None:
     assert set(cluster.sources) == {"told", "guess"} and not cluster.sources["guess"].confirmed
     if scheduler != "local":
         assert "queues" in cluster.unverified and "node.gpus" in cluster.unverified
+
+
+def test_nodes_with_gpus_are_the_profiles_whatever_there_are_more_of() -> None:
+    machine = Machine([QueueInfo("cpu", nodes=90), QueueInfo("gpu", nodes=4)], [
+        NodeGroup(90, ("cpu",), cores=48, gpus=0), NodeGroup(4, ("gpu",), cores=36, gpus=4),
+    ])  # fmt: skip
+    text = draft("kumo", ProfileAnswers("slurm"), machine, ["sinfo"], DAY)
+    cluster, written = read(text)
+    assert (cluster.node.gpus, list(cluster.queues), cluster.dialect["gpu_request"]) == (4, ["gpu"], "gres")
+    assert "for a profile of their own: cpu" in text
+    assert not comparison.CHANGES & {value.verdict for value in compare(cluster, written, machine)}
+    pbs = read(draft("kumo", ProfileAnswers("pbs"), machine, ["qstat"], DAY))[0]
+    assert (pbs.dialect["gpu_request"], pbs.dialect["cpu_request"]) == ("ngpus", "ncpus")
+
+
+@pytest.mark.parametrize(
+    ("dialect", "unrequested"),
+    [("{}", 4), ("{gpu_request: none}", 4), ("{gpu_request: gres}", 0), ("{gpu_request: gpus-per-node}", 0)],
+)
+def test_profile_that_requests_no_gpus_where_there_are_some(dialect: str, unrequested: int) -> None:
+    text = "name: kumo\nscheduler: slurm\nnode: {cores: 36, gpus: 4}\ndialect: " + dialect + "\n"
+    cluster, written = read(text)
+    machine = Machine([], [NodeGroup(4, ("gpu",), cores=36, gpus=4)])
+    assert comparison.gpus_unrequested(cluster, machine) == unrequested
+    changes = {value.key for value in compare(cluster, written, machine) if value.verdict in comparison.CHANGES}
+    assert ("dialect.gpu_request" in changes) == bool(unrequested)
+    confirmed = text + "sources: {M: {title: the manual, date: 2026-11-01}}\nevidence: {dialect: M}\n"
+    rows = compare(*read(confirmed), machine) if "gpu" in dialect else []
+    assert "dialect.gpu_request" not in {value.key for value in rows}, "the site's own word counts"
+    without = Machine([], [NodeGroup(4, ("gpu",), cores=36, gpus=0)])
+    assert comparison.gpus_unrequested(cluster, without) == 0

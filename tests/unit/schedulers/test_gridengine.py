@@ -1,5 +1,6 @@
 """Grid Engine: what a real 8.1.9 printed (`samples/`), and what is documented of Univa's and Altair's."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,7 +21,7 @@ from hackathon.schedulers.gridengine import ids, listing, parse, records
 from hackathon.schedulers.gridengine.commands import GridEngine
 from hackathon.schedulers.gridengine.dialect import GridEngineDialect
 from hackathon.schedulers.registry import load_cluster
-from hackathon.schedulers.reports import Charge
+from hackathon.schedulers.reports import Charge, JobDetails
 from hackathon.text.errors import RequestError
 from support.gridengine_samples import answer, as_list, recorded
 from support.runs import new_run
@@ -513,3 +514,45 @@ def test_machine_with_its_commands_is_known_and_its_profile_is_not_guessed(
         (tmp_path / name).chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
     assert registry.here()[0] == "gridengine" and registry.likely_cluster() is None
+
+
+def test_a_job_has_what_grid_engine_recorded() -> None:
+    """A slot is a process, except where a queue is a type of nodes: its slots are cores."""
+    record = "\n".join([
+        "=" * 62, "job_number:                 7", "owner:                      alice",
+        "sge_o_home:                 /home/alice", "cwd:                        /home/alice/w",
+        "hard resource_list:         h_rt=600,gpu=1", "job_name:                   train",
+        "stdout_path_list:           NONE:NONE:out/$JOB_NAME-$JOB_ID.txt", "parallel environment:  mpi range: 6", "",
+    ])  # fmt: skip
+    values = "<JB_job_number>7</JB_job_number><state>r</state><queue_name>{}</queue_name><slots>{}</slots>"
+    entry = f"<job_list>{values}</job_list>"
+    frame = "<?xml version='1.0'?>\n<job_info><queue_info>{}</queue_info><job_info></job_info></job_info>\n"
+    queues = ["main.q@ge1"] * 5 + ["main.q@ge2"] * 2
+    slots = "".join(entry.format(queue, 1) for queue in queues)
+    answers = [
+        CommandOutput(("qstat", "-j", "7"), 0, record, ""),
+        CommandOutput(("qstat", "-u", "*", "-xml"), 0, frame.format(entry.format(queues[0], 6)), ""),
+        CommandOutput(("qstat", "-u", "*", "-g", "t", "-xml"), 0, frame.format(slots), ""),
+    ]
+    assert [list(answer.argv) for answer in answers] == GridEngine().details_argv("7")[:3]
+    assert GridEngine().parse_details(answers, "7") == JobDetails(
+        nodes=2, processes=6, walltime=600, output="/home/alice/w/out/train-7.txt"
+    )
+    types = GridEngine(dialect=GridEngineDialect(queue="resource"))
+    assert (types.parse_details(answers, "7").processes, types.parse_details(answers, "7").nodes) == (None, 2)
+    default = [replace(answers[0], stdout=record.replace("stdout_path_list", "stderr_path_list"))]
+    assert GridEngine().parse_details(default, "7").output == "/home/alice/w/train.o7"
+    array = [replace(answers[0], stdout=record + "job-array tasks:            1-3:1\n")]
+    assert GridEngine().parse_details(array, "7").output is None
+    assert GridEngine().parse_details(answers, "8") == JobDetails()
+
+
+def test_an_ended_job_has_what_its_record_tells() -> None:
+    text = (Path(records.__file__).parent / "samples" / "qacct_other_host_and_array.txt").read_text()
+    (block,) = [part for part in text.split("$ qacct") if "-l h_rt=60 -pe node 8" in part]
+    body = block.partition("\n")[2].partition("# rc")[0]
+    number = re.search(r"jobnumber +(\d+)", body)[1]  # type: ignore[index]
+    answer = CommandOutput(("qacct", "-j", number), 0, body, "")
+    details = GridEngine(dialect=GridEngineDialect(slots_per_node=4)).parse_details([answer], number)
+    assert (details.nodes, details.processes, details.walltime, details.output) == (2, 8, 60, None)
+    assert GridEngine().parse_details([answer], number).nodes is None, "the slots of a node are not known"

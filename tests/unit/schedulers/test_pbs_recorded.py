@@ -11,6 +11,7 @@ from hackathon.schedulers.base import CommandOutput, SchedulerError, StatusAnswe
 from hackathon.schedulers.pbs import history, miyabi, parse, text
 from hackathon.schedulers.pbs.commands import Pbs
 from hackathon.schedulers.pbs.dialect import PbsDialect
+from hackathon.schedulers.reports import JobDetails
 from support.pbs_samples import SAMPLES, blocks_of
 
 PBS = Pbs()
@@ -460,11 +461,20 @@ def test_letter_that_is_not_known_leaves_the_state_to_the_run() -> None:
 # ---- what a job asked for
 
 
-def test_processes_of_a_job_are_those_that_the_server_recorded() -> None:
-    assert PBS.processes_argv("1017.pbh")[0] == "qstat"
+def test_a_job_has_what_the_server_recorded() -> None:
+    assert PBS.details_argv("1017.pbh")[0][0] == "qstat"
     answer = said(["qstat"], (SAMPLES / "qstat_x_f_w_4_ranks.txt").read_text("utf-8"))
-    assert PBS.parse_processes(answer) == 4
-    more = answer.stdout.replace("mpiprocs = 4", "mpiprocs = 16")  # cut off in its number it is none
-    assert {PBS.parse_processes(said(["qstat"], more[:end])) for end in range(len(more))} == {None, 16}
+    folder = "/lustre/gi99/u01/p1/runs/20261128-142643-p1-4p-tsy2ixjs"
+    assert PBS.parse_details([answer], "1017.pbh") == JobDetails(
+        nodes=2, processes=4, gpus_per_node=0, walltime=600, queue="h-debug", group="gi99",
+        output=f"{folder}/logs/scheduler.log",
+    )  # fmt: skip
+    assert PBS.parse_details([answer], "1018.pbh") == JobDetails()
     ranks = "    Resource_List.mpiprocs = 4\n"
-    assert PBS.parse_processes(said(["qstat"], answer.stdout.replace(ranks, ""))) is None
+    chunks = answer.stdout.replace(ranks, "").replace("select = 2:mpiprocs=2", "select = 2:ncpus=1+ncpus=4")
+    assert PBS.parse_details([said(["qstat"], chunks)], "1017.pbh").processes == 3, "a chunk has one rank"
+    gpus = answer.stdout.replace(ranks, ranks + "    Resource_List.ngpus = 8\n    Resource_List.mem = 64gb\n")
+    details = PBS.parse_details([said(["qstat"], gpus)], "1017.pbh")
+    assert (details.gpus_per_node, details.memory) == (4, 32 * 2**30)
+    output = answer.stdout.replace("logs/scheduler.log", "logs/")
+    assert PBS.parse_details([said(["qstat"], output)], "1017.pbh").output == f"{folder}/logs/1017.pbh.OU"

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hackathon.schedulers.base import CommandOutput, JobState, SchedulerError, Submission
+from hackathon.schedulers.reports import JobDetails
 from hackathon.schedulers.slurm import commands
 from hackathon.schedulers.slurm.parse import hosts
 from hackathon.schedulers.slurm.words import NEVER_REASONS, STATES, never_runs
@@ -298,13 +299,48 @@ def test_parsers_raise_nothing_but_scheduler_errors(text: str, code: int) -> Non
             assert error.message
 
 
-@pytest.mark.parametrize(
-    ("name", "processes"), [("scontrol_oneline_4_tasks.txt", 4), ("scontrol_oneline_no_tasks.txt", None)]
-)
-def test_processes_of_a_job_are_those_that_slurm_recorded(name: str, processes: int | None) -> None:
-    assert SLURM.processes_argv("3") == ["scontrol", "show", "job", "--oneliner", "3"]
-    text = sample(name, "scontrol").stdout
-    assert SLURM.parse_processes(answer(text)) == processes
-    assert {SLURM.parse_processes(answer(text[:end])) for end in range(len(text))} <= {None, processes}
-    tasks = text.replace("NumTasks=4", "NumTasks=16")  # cut off in its number it is none
-    assert {SLURM.parse_processes(answer(tasks[:end])) for end in range(len(tasks))} <= {None, 16}
+def test_a_job_has_what_the_controller_recorded() -> None:
+    controller, accounting = SLURM.details_argv("3")
+    assert controller == ["scontrol", "show", "job", "--oneliner", "3"] and accounting[0] == "sacct"
+    text = sample("scontrol_oneline_4_tasks.txt", "scontrol").stdout
+    assert SLURM.parse_details([answer(text, command="scontrol"), answer("", command="sacct")], "3") == JobDetails(
+        nodes=2, processes=4, threads=1, gpus_per_node=2, memory=400 * 2**20, walltime=300, queue="main", group="proj1",
+        qos="normal", output="/srv/lab/samples/job_full_stdout.txt",
+    )  # fmt: skip
+    many = text.replace("NumTasks=4", "NumTasks=16")  # cut off in its number it is none
+    counts = {SLURM.parse_details([answer(many[:end], command="scontrol")], "3").processes for end in range(len(many))}
+    assert counts == {None, 16}
+
+
+def test_what_the_controller_does_not_tell_is_not_known() -> None:
+    text = sample("scontrol_oneline_no_tasks.txt", "scontrol").stdout
+    pending = SLURM.parse_details([answer(text, command="scontrol")], "19")
+    assert (pending.processes, pending.gpus_per_node, pending.walltime) == (None, 5, 600)
+    plain = text.replace(",gres/gpu=5", "").replace("TresPerNode=gres:gpu:5 ", "").replace("00:10:00", "UNLIMITED")
+    assert SLURM.parse_details([answer(plain, command="scontrol")], "19").gpus_per_node == 0
+    assert SLURM.parse_details([answer(plain, command="scontrol")], "19").walltime is None
+    untold = plain.replace("Power=", "Power= TresPerJob=gres:gpu:3")
+    assert SLURM.parse_details([answer(untold, command="scontrol")], "19").gpus_per_node is None
+    assert SLURM.parse_details([answer(text + text, command="scontrol")], "19").output is None, (
+        "an array has one for each task"
+    )
+    assert SLURM.parse_details([], "19") == JobDetails()
+
+
+def test_a_job_that_the_controller_forgot_has_what_accounting_recorded() -> None:
+    rows = [
+        ("3", "2", "", "billing=8,cpu=8,gres/gpu=4,mem=800M,node=2", "5", "main", "proj1", "normal", "/srv/lab"),
+        ("3.batch", "1", "1", "cpu=4,mem=400M,node=1", "", "", "proj1", "", ""),
+        ("3.0", "2", "4", "cpu=8,mem=800M,node=2", "", "", "proj1", "", ""),
+        ("3.1", "1", "1", "cpu=1,mem=100M,node=1", "", "", "proj1", "", ""),
+    ]
+    text = "".join("\x1f".join(row) + "\n" for row in rows)
+    gone = CommandOutput(("scontrol",), 1, "", "slurm_load_jobs error: Invalid job id specified")
+    assert SLURM.parse_details([gone, answer(text, command="sacct")], "3") == JobDetails(
+        nodes=2, processes=4, gpus_per_node=2, memory=400 * 2**20, walltime=300, queue="main", group="proj1",
+        qos="normal", output="/srv/lab/slurm-3.out",
+    )  # fmt: skip
+    batch = "\x1f".join(rows[0]) + "\n"
+    assert SLURM.parse_details([answer(batch, command="sacct")], "3").processes is None, (
+        "its script started ranks without srun"
+    )
