@@ -68,10 +68,9 @@ def command(target: str | None, options: Options, with_job: bool, security: bool
             if sources is not None:
                 admit(Plan(sources, (PlannedJob(request, sources),)))
 
-        team = sources.project.team if sources is not None and sources.project is not None else None
         submitted: list[RunDirectory] = []
         try:
-            findings.append(start_on_nodes(cluster, options, runs, within, team, submitted.append))
+            findings.append(start_on_nodes(cluster, options, runs, within, sources, submitted.append))
         except KeyboardInterrupt:
             for run in submitted:
                 click.echo(
