@@ -148,10 +148,12 @@ def _cluster(options: Options) -> "Cluster":
     from hackathon.config import load
     from hackathon.config.trust import folders_that_count
     from hackathon.schedulers import registry
+    from hackathon.schedulers.comparison import answering
     from hackathon.schedulers.registry import likely_cluster
     from hackathon.text.errors import RequestError
 
-    name = options.cluster or os.environ.get("HACKATHON_CLUSTER") or load.load_user().cluster or likely_cluster()
+    named = options.cluster or os.environ.get("HACKATHON_CLUSTER") or load.load_user().cluster
+    name = named or likely_cluster(answering())
     if name is None:
         raise RequestError(
             "jobs.no_cluster",

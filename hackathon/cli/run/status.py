@@ -37,7 +37,9 @@ SHOWN_CAUSES = 3
     ),
 )
 @click.argument("names", nargs=-1, metavar="[RUN|STUDY]...", shell_complete=completing("result"))
-@click.option("--all", "everything", is_flag=True, help=_("All runs, not only the open ones and the newest, 20 in all."))
+@click.option(
+    "--all", "everything", is_flag=True, help=_("All runs, not only the open ones and the newest, 20 in all.")
+)
 @click.option("--no-ask", is_flag=True, help=_("Do not query the scheduler."))
 @click.option("--wait", "waiting", is_flag=True, help=_("Wait until all jobs have finished."))
 @click.option("--json", "as_json", is_flag=True, help=_("Print JSON."))
