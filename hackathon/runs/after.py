@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from hackathon.runs.dependency import JOB, finding, other_run
 from hackathon.runs.directory import RunDirectory
 from hackathon.runs.markers import Markers, read_markers
-from hackathon.runs.states import CANCELLED, ENDED, FAILED, HELD, SUCCEEDED
+from hackathon.runs.states import CANCELLED, ENDED, FAILED, SUCCEEDED
 from hackathon.text.messages import _
 from hackathon.text.printable import printable
 
@@ -26,8 +26,6 @@ def with_name(run: RunDirectory, status: "RunStatus", run_of: Callable[[str], st
 
     `run_of` returns the id of a job's run in the same folder, empty without one.
     """
-    if status.state != HELD:
-        return status
     other, job = other_run(run), str(run.client(JOB).get("job_id") or "")
     run_id = other.id if other is not None else run_of(job) if job else ""
     if not run_id and not job:

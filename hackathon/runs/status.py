@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from hackathon.runs import after, events, job_owner
 from hackathon.runs.directory import RunDirectory, file_mode, find_runs
 from hackathon.runs.markers import Markers, read_final, read_markers
-from hackathon.runs.states import ENDED, LOST, OPEN, SUCCEEDED, UNCERTAIN, RunStatus, decide
+from hackathon.runs.states import ENDED, HELD, LOST, OPEN, SUCCEEDED, UNCERTAIN, RunStatus, decide
 from hackathon.schedulers.base import OPEN_STATES, JobState
 from hackathon.text.errors import HackathonError
 from hackathon.text.files import write_json
@@ -115,6 +115,8 @@ def status(
     jobs = cache(lambda folder: {other.job_id(): other.id for other in find_runs(folder)})
     statuses = [
         after.with_name(run, state, lambda job, run=run: jobs(run.path.parent).get(job, ""))  # type: ignore[misc]
+        if state.state == HELD
+        else state
         for run, state in zip(listed, statuses, strict=True)
     ]
     if seen is not None:
