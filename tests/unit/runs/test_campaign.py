@@ -129,7 +129,7 @@ def test_the_job_of_doctor_runs_where_the_project_s_jobs_run(
     (project / "project.yaml").write_text(json.dumps({**PROJECT, **place, "directives": ["-m n"]}))
     monkeypatch.setattr("hackathon.runs.doctor.scheduler_of", lambda cluster: scheduler)
     monkeypatch.setattr("hackathon.runs.doctor.LONGEST_START", 0.0)
-    run(["doctor", "--job", "--walltime", "60"])
+    run(["doctor", "--job", "--walltime", "60s"])
     (made,) = find_runs(project / "runs")
     header = [line for line in (made.path / "job.sh").read_text().splitlines() if line.startswith("#PBS")]
     assert {"#PBS -q h-short", "#PBS -W group_list=gi99", "#PBS -m n"} <= set(header)
