@@ -4,11 +4,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from hackathon.runs.dependency import finding, other_run
+from hackathon.runs.dependency import JOB, finding, other_run
 from hackathon.runs.directory import RunDirectory
 from hackathon.runs.markers import Markers, read_markers
 from hackathon.runs.states import CANCELLED, ENDED, FAILED, SUCCEEDED
 from hackathon.text.messages import _
+from hackathon.text.printable import printable
 
 if TYPE_CHECKING:
     from hackathon.runs.states import RunStatus
@@ -18,6 +19,19 @@ def just_released(run: RunDirectory, markers: Markers) -> float | None:
     """Return when the run that this one waits for ended; older answers of the scheduler are then out of date."""
     other = other_run(run) if markers.after and markers.started is None else None
     return None if other is None else read_markers(other).ended
+
+
+def with_name(run: RunDirectory, status: "RunStatus", run_of: Callable[[str], str]) -> "RunStatus":
+    """Return the status of a held run with the run, else the job, that it waits for.
+
+    `run_of` returns the id of a job's run in the same folder, empty without one.
+    """
+    other, job = other_run(run), str(run.client(JOB).get("job_id") or "")
+    run_id = other.id if other is not None else run_of(job) if job else ""
+    if not run_id and not job:
+        return status
+    what = _("run {run}", run=run_id[-8:]) if run_id else _("job {job}", job=printable(job))
+    return replace(status, reason=_("waiting for {other}", other=what))
 
 
 def explained(

@@ -15,6 +15,7 @@ import hackathon
 from hackathon.schedulers.registry import known_dialect, scheduler_of
 from hackathon.text.errors import HackathonError
 from hackathon.text.messages import N_, NP_, _
+from hackathon.text.printable import printable
 from hackathon.text.units import format_size
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from hackathon.config.cluster import Cluster
     from hackathon.jobs.request import Options, Request
+    from hackathon.jobs.resolve import Sources
     from hackathon.runs.directory import RunDirectory
 
 GOOD, WARNING, BAD = "good", "warning", "bad"
@@ -256,21 +258,21 @@ def _programs(cluster: "Cluster") -> Iterator[DoctorFinding]:
 
 
 def start_on_nodes(
-    cluster: "Cluster", options: "Options", runs: Path, admit: "Callable[[Request], None]", team: str | None = None,
-    started: "Callable[[RunDirectory], None]" = lambda run: None,
+    cluster: "Cluster", options: "Options", runs: Path, admit: "Callable[[Request], None]",
+    around: "Sources | None" = None, started: "Callable[[RunDirectory], None]" = lambda run: None,
 ) -> DoctorFinding:  # fmt: skip
     """Submit a short job that prints its processes' hosts, wait for it, and return what it proved.
 
-    `admit` checks it against the budget of its `team` first, and raises to refuse it. `started` is called with its
-    run once it is submitted.
+    `around`: the files around the folder, whose project, user and event say where jobs run and who pays. `admit` checks
+    the job against the team's budget first, and raises to refuse it. `started` is called with its run once it is
+    submitted.
     """
     from dataclasses import replace
 
     from hackathon.config.cluster import ALL_LAUNCHERS
-    from hackathon.config.project import Project
     from hackathon.jobs.check import check
     from hackathon.jobs.render import render
-    from hackathon.jobs.resolve import Sources, resolve
+    from hackathon.jobs.resolve import resolve
     from hackathon.runs import events
     from hackathon.runs.create import create
     from hackathon.runs.source import snapshot
@@ -283,10 +285,7 @@ def start_on_nodes(
     launcher = options.launcher or ("local" if one_node or not launchers else launchers[0])
     nodes = options.nodes or (None if options.processes else 1 if one_node else 2)
     trial_options = replace(options, nodes=nodes, launcher=launcher, walltime=options.walltime or 300, parameters={})
-    sources = Sources(
-        cluster=cluster, options=trial_options, project=Project(name="doctor", command="hostname", team=team), runs=runs
-    )
-    request = resolve(sources)
+    request = resolve(_trial(cluster, trial_options, runs, around))
     check(request, cluster, None, runs)
     admit(request)
     run = create(request, render(request, cluster), runs_folder=runs, tags=["doctor"],
@@ -303,12 +302,35 @@ def start_on_nodes(
     values = {"run": run.id, "state": state.state, "hosts": ", ".join(hosts) or "–", "launcher": launcher,
               "nodes": request.nodes, "seconds": f"{time.monotonic() - begin:.0f}", "folder": run.path}  # fmt: skip
     good = state.state == "SUCCEEDED" and len(hosts) == request.nodes
+    warnings = [str(event.get("text")) for event in events.job_events(run.path) if event.get("event") == "warned"]
     return _finding(
         N_("start on nodes"),
         GOOD if good else BAD,
         N_("{launcher} ran on {nodes} {nodes:node|nodes} after {seconds} s: {hosts}")
         if good
+        else N_("{state} after {seconds} s; {warning}")
+        if warnings
         else N_("{state} after {seconds} s; hosts: {hosts}"),
         remedy="" if good else N_("see {folder}/logs"),
+        warning=printable(warnings[-1]) if warnings else "",
         **values,
     )
+
+
+def _trial(cluster: "Cluster", options: "Options", runs: Path, around: "Sources | None") -> "Sources":
+    """Return the sources of the short job: where jobs of the folder run and who pays for them, nothing of what runs."""
+    from hackathon.config.project import Project
+    from hackathon.jobs.resolve import Sources
+
+    if around is None:
+        return Sources(cluster=cluster, options=options, project=Project(name="doctor", command="hostname"), runs=runs)
+    own = around.project or around.surrounding or Project(name="doctor")
+    place = own.place()
+    trial = Project(
+        name="doctor", command="hostname", team=own.team, queue=place.queue, group=place.group,
+        reservation=place.reservation, memory=own.memory, directives=own.directives,
+    )  # fmt: skip
+    return Sources(
+        cluster=cluster, options=options, environment=around.environment, project=trial, user=around.user,
+        event=around.event, event_folder=around.event_folder, team=around.team, runs=runs,
+    )  # fmt: skip

@@ -26,6 +26,7 @@ _CAUSE_MESSAGES = {
     "preflight_failed": "runs.cause_preflight_failed",
     "refused": "runs.cause_refused",
     "uncertain": "runs.cause_uncertain",
+    "unsearched": "runs.cause_unsearched",
     "lost": "runs.cause_lost",
 }
 
@@ -107,7 +108,8 @@ class RunStatus:
     def reasons(self) -> tuple[Told | str, ...]:
         """The cause, the rank that failed first, and the scheduler's message; empty without any."""
         rank = "runs.first_rank_signal" if self.first_signal else "runs.first_rank_exit"
-        key = _CAUSE_MESSAGES.get(self.cause)
+        unsearched = self.cause == "uncertain" and self.problem
+        key = _CAUSE_MESSAGES.get("unsearched" if unsearched else self.cause)
         cause = tell(key, exit_code=self.exit_code, signal=self.signal) if key else self.cause
         first: Told | str = ""
         if self.first_rank is not None:

@@ -4,13 +4,14 @@ import time
 from collections.abc import Callable, Iterable, MutableMapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields, replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hackathon.runs import after, events, job_owner
-from hackathon.runs.directory import RunDirectory, file_mode
+from hackathon.runs.directory import RunDirectory, file_mode, find_runs
 from hackathon.runs.markers import Markers, read_final, read_markers
-from hackathon.runs.states import ENDED, LOST, OPEN, SUCCEEDED, UNCERTAIN, RunStatus, decide
+from hackathon.runs.states import ENDED, HELD, LOST, OPEN, SUCCEEDED, UNCERTAIN, RunStatus, decide
 from hackathon.schedulers.base import OPEN_STATES, JobState
 from hackathon.text.errors import HackathonError
 from hackathon.text.files import write_json
@@ -110,6 +111,13 @@ def status(
     statuses = [
         RunStatus.from_final(run.id, finals[run]) if run in finals else _conclude(looked[run], moment, ask)
         for run in listed
+    ]
+    jobs = cache(lambda folder: {other.job_id(): other.id for other in find_runs(folder)})
+    statuses = [
+        after.with_name(run, state, lambda job, run=run: jobs(run.path.parent).get(job, ""))  # type: ignore[misc]
+        if state.state == HELD
+        else state
+        for run, state in zip(listed, statuses, strict=True)
     ]
     if seen is not None:
         seen.update({look.run.path: look.seen for look in looked.values() if look.asked is not None})

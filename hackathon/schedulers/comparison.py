@@ -9,8 +9,9 @@ from hackathon.config.evidence import cited_values, unconfirmed
 from hackathon.config.records import KeyPath
 from hackathon.schedulers import runner
 from hackathon.schedulers.base import Scheduler, SchedulerError
-from hackathon.schedulers.registry import known_dialect
+from hackathon.schedulers.registry import here, known_dialect, load
 from hackathon.schedulers.reports import NodeGroup, QueueInfo
+from hackathon.text.errors import RequestError
 from hackathon.text.units import format_walltime
 
 TOLERANCE = 0.1
@@ -71,6 +72,21 @@ def ask(scheduler: Scheduler) -> Machine:
         return Machine(queues, [], error.message)
 
 
+def answering() -> list[str]:
+    """Return the schedulers whose commands this machine has, one that answers first: clients may be left over.
+
+    Where there is only one, it is not asked.
+    """
+    names = here()
+    for name in names if len(names) > 1 else ():
+        try:
+            runner.queues(load(name), delays=())
+        except (SchedulerError, RequestError):
+            continue
+        return [name, *(other for other in names if other != name)]
+    return names
+
+
 def compare(cluster: Cluster, written: Mapping[str, Any], machine: Machine) -> list[ComparedValue]:
     """Return all comparable values; `written` is the plain content of the profile's file.
 
@@ -80,8 +96,11 @@ def compare(cluster: Cluster, written: Mapping[str, Any], machine: Machine) -> l
     by_name = {queue.name: queue for queue in machine.queues}
     values: list[ComparedValue] = []
     for name, queue in cluster.queues.items():
-        if name in by_name:
-            values += _queue(name, queue, by_name[name])
+        partition = queue.partition or name
+        if queue.qos:
+            continue  # schedulers report the limits of partitions
+        if partition in by_name:
+            values += _queue(name, queue, by_name[partition])
         else:
             values.append(ComparedValue(("queues", name), written["queues"][name], None, "gone"))
     if not cluster.queues:
@@ -107,12 +126,19 @@ def gpus_unrequested(cluster: Cluster, machine: Machine) -> int:
 
 def others(cluster: Cluster, machine: Machine) -> list[str]:
     """Return the machine's queues that a profile with queues lacks."""
-    return [queue.name for queue in machine.queues if cluster.queues and queue.name not in cluster.queues]
+    named = _partitions(cluster)
+    return [queue.name for queue in machine.queues if named and queue.name not in named]
 
 
 def closed(cluster: Cluster, machine: Machine) -> list[str]:
     """Return the profile's queues that currently accept or start no jobs."""
-    return [queue.name for queue in machine.queues if queue.name in cluster.queues and not queue.enabled]
+    named = _partitions(cluster)
+    return [queue.name for queue in machine.queues if queue.name in named and not queue.enabled]
+
+
+def _partitions(cluster: Cluster) -> set[str]:
+    """Return the names by which a scheduler reports the profile's queues."""
+    return {queue.partition or name for name, queue in cluster.queues.items()}
 
 
 def limits(queue: QueueInfo) -> dict[str, Any]:

@@ -156,6 +156,14 @@ class Dialect:
         """
         return {}
 
+    @classmethod
+    def keys_to_scatter(cls) -> Mapping[str, str]:
+        """Return the keys of a profile for a machine whose queues may put several nodes of a job on one host.
+
+        Example: `return {"place": "scatter"}`.
+        """
+        return {}
+
     def gives_nodes(self, queue: str | None, nodes: int, gpus_per_node: int) -> bool:
         """Return whether a job that uses so many GPUs per node gets all of them in this queue.
 

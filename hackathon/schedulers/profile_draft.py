@@ -59,7 +59,7 @@ def draft(name: str, answers: ProfileAnswers, machine: Machine | None, commands:
         machine = _with_gpus_first(machine)
     lines += _dialect(answers, machine, cited)
     lines += _node(answers, machine, cited)
-    lines += _queues(machine, cited)
+    lines += _queues(machine, cited, day)
     cited["starter"] = TOLD if answers.starter else GUESSED
     lines.append(f"starter: {answers.starter or likely_starter(answers.scheduler)}")
     for key in ("environment", "visible_from_nodes"):
@@ -101,8 +101,10 @@ def _with_gpus_first(machine: Machine) -> Machine:
 
 def _dialect(answers: ProfileAnswers, machine: Machine | None, cited: dict[str, str]) -> Iterator[str]:
     default = registry.load_dialect(answers.scheduler)
-    counted = counted_keys(answers.scheduler, machine)
-    values = {key: getattr(default, key) for key in open_questions(answers.scheduler)} | dict(counted)
+    counted = dict(counted_keys(answers.scheduler, machine))
+    if machine is not None and any(queue.scatters is False for queue in machine.queues):
+        counted |= default.keys_to_scatter()
+    values = {key: getattr(default, key) for key in open_questions(answers.scheduler)} | counted
     values |= dict(answers.dialect)
     for key in values:
         cited[f"dialect.{key}"] = TOLD if key in answers.dialect else ASKED if key in counted else GUESSED
@@ -144,7 +146,8 @@ def _node(answers: ProfileAnswers, machine: Machine | None, cited: dict[str, str
     yield f"processes_per_node: {ranks or node['gpus'] or 1}"
 
 
-def _queues(machine: Machine | None, cited: dict[str, str]) -> Iterator[str]:
+def _queues(machine: Machine | None, cited: dict[str, str], day: str) -> Iterator[str]:
+    """Yield the queues with their limits, the open ones first: the first one is the default."""
     if machine is None or not machine.queues:
         cited["queues"] = GUESSED
         yield "queues: {}"
@@ -157,7 +160,8 @@ def _queues(machine: Machine | None, cited: dict[str, str]) -> Iterator[str]:
     if others:
         yield "# " + _("queues without these nodes, for a profile of their own: {queues}", queues=", ".join(others))
     yield "queues:"
-    for queue in machine.queues:
+    for queue in sorted(machine.queues, key=lambda queue: not queue.enabled):
         if queue.name in others:
             continue
-        yield f"  {inline(queue.name)}: {inline(limits(queue))}"
+        note = {} if queue.enabled else {"note": _("closed on {day}", day=day)}
+        yield f"  {inline(queue.name)}: {inline({**limits(queue), **note})}"

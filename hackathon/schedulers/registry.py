@@ -189,12 +189,13 @@ def here() -> list[str]:
     return [name for name, marks in MARKS.items() if any(map(there, marks))]
 
 
-def likely_cluster() -> str | None:
+def likely_cluster(schedulers: list[str] | None = None) -> str | None:
     """Return the profile to use when the user names none: a machine without a scheduler is a laptop.
 
-    A scheduler whose sites are alike has a shipped profile of its own name. None if they differ too much to guess.
+    `schedulers`: those of this machine, the likeliest first; default: `here()`. A scheduler whose sites are alike has
+    a shipped profile of its own name. None if they differ too much to guess.
     """
-    recognised = here()
+    recognised = here() if schedulers is None else schedulers
     if not recognised:
         return "laptop"
     dialect = dialect_type(recognised[0])

@@ -19,6 +19,8 @@ class QueueInfo:
     note: str = ""
     min_nodes: int | None = None
     """Lowest number of nodes of a job, if reported."""
+    scatters: bool | None = None
+    """Whether each node of a job is a host of its own unless the job says else; None when it is not reported."""
     size: int | None = None
     """Nodes in the queue. If `nodes` equals it, the site may have a smaller limit elsewhere."""
 

@@ -110,6 +110,7 @@ STORED: dict[str, Message] = {
         Message("runs.cause_refused", "refused by the scheduler"),
         Message("runs.cause_signal", "killed by signal {signal}"),
         Message("runs.cause_uncertain", "the submission was interrupted; no job of this name is found"),
+        Message("runs.cause_unsearched", "the submission was interrupted; its job could not be searched for"),
         Message("runs.cause_walltime", NP_("runs", "walltime reached")),
         Message("runs.first_rank_exit", "rank {rank} on {host} failed first, exit code {code}"),
         Message("runs.first_rank_signal", "rank {rank} on {host} was killed first, by signal {signal}"),

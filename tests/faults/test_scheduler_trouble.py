@@ -191,7 +191,7 @@ def test_submit_without_the_command(site: Site) -> None:
 
 @pytest.mark.parametrize(
     ("site", "fault"),
-    [("slurm", "hang"), ("slurm", "garbage"), ("slurm", "non_utf8"), ("slurm", "down"), ("pbs", "down")],
+    [("slurm", "hang"), ("slurm", "garbage"), ("slurm", "non_utf8"), ("slurm", "down")],
     indirect=["site"],
 )
 def test_submit_without_a_clear_answer_is_uncertain(site: Site, fault: str) -> None:
@@ -212,6 +212,18 @@ def test_submit_without_a_clear_answer_is_uncertain(site: Site, fault: str) -> N
     assert ask(site, "submit", "--again", run.name).code == 0
     assert list(queued(site)) == [f"hk-{run.name[-8:]}"]
     assert state_of(site)["job_id"] == queued(site)[f"hk-{run.name[-8:]}"]
+
+
+@pytest.mark.parametrize("site", ["pbs"], indirect=True)
+def test_a_connection_that_never_came_about_leaves_no_doubt(site: Site) -> None:
+    spoil(site, "submit", "down")
+    said = ask(site, "submit")
+    assert said.code == 3 and "does not answer" in said.err and "it is unclear" not in said.err
+    state = state_of(site, "--no-ask")
+    assert (state["state"], state["cause"], state["job_id"]) == ("FAILED", "refused", None)
+    mend(site)
+    assert ask(site, "submit", "--again", only_run(site).name).code == 0
+    assert list(queued(site)) == [f"hk-{only_run(site).name[-8:]}"]
 
 
 @pytest.mark.parametrize("fault", [pytest.param("accept_then_hang", marks=pytest.mark.slow), "accept_then_down"])

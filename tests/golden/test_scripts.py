@@ -29,6 +29,8 @@ from hackathon.jobs.check import CheckError, check
 from hackathon.jobs.render import JobScript, render
 from hackathon.jobs.request import Options, Request
 from hackathon.jobs.resolve import Sources, resolve
+from hackathon.programs.scripts.lint import lint
+from hackathon.programs.scripts.source import script_text
 from hackathon.schedulers import registry
 from support.golden import TABLE, VALUES, Case, Rendered, Reviewed, files_of, read_files, reviewed, write_files
 
@@ -190,6 +192,19 @@ def test_bash_reads_them() -> None:
         for name, script in scripts.items()
     }
     assert {name: answer.stderr for name, answer in answers.items() if answer.returncode != 0} == {}
+
+
+def test_our_own_lint_finds_nothing() -> None:
+    """One script of each cluster, read as a script of that cluster."""
+    by_cluster = {case.cluster: case for case in _reviewed().parts}
+    findings = {
+        name: [f"{finding.line}: {finding.message}" for finding in lint(text, cluster=cluster).findings]
+        for name, case in by_cluster.items()
+        if registry.script_language((cluster := _cluster(name)).scheduler) is not None
+        for text in [script_text(_reviewed().script(case).encode(), name)]
+    }
+    assert {name: lines for name, lines in findings.items() if lines} == {}
+    assert {"lumi-g", "polaris", "genkai", "pegasus", "tsubame4"} <= set(findings)
 
 
 def with_all_lines(scripts: dict[str, str]) -> dict[str, str]:

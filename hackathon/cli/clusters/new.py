@@ -45,9 +45,7 @@ NOT_KNOWN = "?"
     ),
 )
 @click.argument("name")
-@click.option(
-    "--scheduler", metavar="NAME", help=_("Scheduler of the machine. Default: the one whose commands are found here.")
-)
+@click.option("--scheduler", metavar="NAME", help=_("Scheduler of the machine. Default: the one that answers here."))
 @click.option("--title", metavar="TEXT", help=_("The machine's name for people."))
 @click.option(
     "--gpus", metavar="N", type=click.IntRange(min=0), help=_("GPUs in a node, if the scheduler does not tell.")
@@ -89,7 +87,7 @@ def command(
             "clusters.exists", "{file} already exists", hint="choose another file with --output", file=path
         )
     asking = sys.stdin.isatty() and not yes and not as_json
-    chosen = scheduler or _scheduler(asking)
+    chosen = scheduler or _scheduler(asking, silent)
     spoken = registry.load(chosen, dict(settings["dialect"]))
     machine = None if silent or spoken.dialect.this_machine else _machine(chosen, dict(settings["dialect"]))
     answers = _answers(chosen, settings, machine, asking)
@@ -142,11 +140,12 @@ def _place(name: str) -> Path:
     return top / "clusters" / f"{name}.yaml"
 
 
-def _scheduler(asking: bool) -> str:
-    """Return this machine's scheduler: the most likely one whose commands exist."""
+def _scheduler(asking: bool, silent: bool) -> str:
+    """Return this machine's scheduler: of several whose commands exist one that answers, unless none is asked."""
     from hackathon.schedulers import registry
+    from hackathon.schedulers.comparison import answering
 
-    likely = next(iter(registry.here()), None)
+    likely = next(iter(registry.here() if silent else answering()), None)
     if asking:
         return str(click.prompt(_("Scheduler ({known})", known=", ".join(registry.names())), default=likely, err=True))
     if likely is None:

@@ -68,10 +68,9 @@ def command(target: str | None, options: Options, with_job: bool, security: bool
             if sources is not None:
                 admit(Plan(sources, (PlannedJob(request, sources),)))
 
-        team = sources.project.team if sources is not None and sources.project is not None else None
         submitted: list[RunDirectory] = []
         try:
-            findings.append(start_on_nodes(cluster, options, runs, within, team, submitted.append))
+            findings.append(start_on_nodes(cluster, options, runs, within, sources, submitted.append))
         except KeyboardInterrupt:
             for run in submitted:
                 click.echo(
@@ -149,10 +148,12 @@ def _cluster(options: Options) -> "Cluster":
     from hackathon.config import load
     from hackathon.config.trust import folders_that_count
     from hackathon.schedulers import registry
+    from hackathon.schedulers.comparison import answering
     from hackathon.schedulers.registry import likely_cluster
     from hackathon.text.errors import RequestError
 
-    name = options.cluster or os.environ.get("HACKATHON_CLUSTER") or load.load_user().cluster or likely_cluster()
+    named = options.cluster or os.environ.get("HACKATHON_CLUSTER") or load.load_user().cluster
+    name = named or likely_cluster(answering())
     if name is None:
         raise RequestError(
             "jobs.no_cluster",

@@ -8,7 +8,7 @@ import click
 from hackathon.cli.json_output import echo_json
 from hackathon.cli.options import completing, named, runs_folder
 from hackathon.cli.run.causes import cause_text, causes, has_failed
-from hackathon.text.messages import _, pgettext
+from hackathon.text.messages import _, ngettext, pgettext
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,8 +28,8 @@ SHOWN_CAUSES = 3
 @named(
     "status",
     help=_(
-        "Show the states of the newest runs, or of the runs and studies given. A part of a run's id that no "
-        "other one has names it.\n"
+        "Show the states of all open runs and of the newest others, or of the runs and studies given. A part of "
+        "a run's id that no other one has names it.\n"
         "\n"
         "  hackathon status\n"
         "  hackathon status k3x9 --wait\n"
@@ -37,20 +37,24 @@ SHOWN_CAUSES = 3
     ),
 )
 @click.argument("names", nargs=-1, metavar="[RUN|STUDY]...", shell_complete=completing("result"))
-@click.option("--all", "everything", is_flag=True, help=_("All runs, not only the newest 20."))
+@click.option(
+    "--all", "everything", is_flag=True, help=_("All runs, not only the open ones and the newest, 20 in all.")
+)
 @click.option("--no-ask", is_flag=True, help=_("Do not query the scheduler."))
 @click.option("--wait", "waiting", is_flag=True, help=_("Wait until all jobs have finished."))
 @click.option("--json", "as_json", is_flag=True, help=_("Print JSON."))
 def command(names: tuple[str, ...], everything: bool, no_ask: bool, waiting: bool, as_json: bool) -> None:
     from hackathon.runs.status import status
 
-    runs = chosen(names, everything)
+    runs, total = (chosen(names), 0) if names else _to_look_at(everything)
     if waiting:
         from hackathon.cli.run.wait import wait
 
         states = wait(runs)
     else:
         states = status(runs, ask=not no_ask)
+    if not names:
+        runs, states = _open_first(runs, states, total if everything else SHOWN)
     findings = causes(runs, states)
     if as_json:
         from dataclasses import asdict
@@ -91,6 +95,12 @@ def command(names: tuple[str, ...], everything: bool, no_ask: bool, waiting: boo
             for run, state in zip(runs, states, strict=True)
         ],
     )
+    left_out = max(0, total - len(runs))
+    if left_out:
+        text = ngettext(
+            "{count} older run is left out: --all", "{count} older runs are left out: --all", left_out, count=left_out
+        )
+        click.echo(text, err=True)
     for run in _with_outputs(names, runs, states):
         from hackathon.cli.run.outputs_shown import show_outputs
 
@@ -114,21 +124,36 @@ def _with_outputs(
     return [run for run, state in zip(runs, states, strict=True) if not state.open]
 
 
+def _to_look_at(everything: bool) -> tuple[list["RunDirectory"], int]:
+    """Return the newest runs with all older ones that may be open, and the number of all runs."""
+    from hackathon.runs.directory import find_runs
+    from hackathon.runs.markers import read_final
+
+    runs = find_runs(runs_folder())
+    older = runs[SHOWN:] if everything else [run for run in runs[SHOWN:] if read_final(run) is None]
+    return [*runs[:SHOWN], *older], len(runs)
+
+
+def _open_first(
+    runs: list["RunDirectory"], states: list["RunStatus"], rows: int
+) -> tuple[list["RunDirectory"], list["RunStatus"]]:
+    """Return the open runs and, up to so many rows in all, the newest others; the order is else as it was."""
+    pairs = sorted(zip(runs, states, strict=True), key=lambda pair: not pair[1].open)
+    del pairs[max(rows, sum(state.open for state in states)) :]
+    return [run for run, __ in pairs], [state for __, state in pairs]
+
+
 def chosen(
-    names: tuple[str, ...], everything: bool = False, *, find: "Callable[[str, Path], RunDirectory] | None" = None
+    names: tuple[str, ...], *, find: "Callable[[str, Path], RunDirectory] | None" = None
 ) -> list["RunDirectory"]:
-    """Return the named runs (a study stands for all of its own), else the newest ones.
+    """Return the named runs; a study stands for all of its own.
 
     `find` returns the run that one name means, by default `run_to_read`.
     """
     from hackathon.cli.named_runs import run_to_read
-    from hackathon.runs.directory import find_runs
     from hackathon.runs.study import find_study, runs_of
 
     folder = runs_folder()
-    if not names:
-        runs = find_runs(folder)
-        return runs if everything else runs[:SHOWN]
     selected: dict[str, RunDirectory] = {}
     for name in names:
         study = find_study(name, folder.parent, exact=False)

@@ -99,6 +99,7 @@ def command(
             "the segments",
         )
     sources = find_sources(target, options, foreign=foreign)
+    waits = _after(after, sources.runs)
     planned = plan(sources, repeat=repeat * segments, preflight=preflight, admit=show_plan)
     refuse_errors(sources, planned.jobs[0].request, force=force or dry_run)
     source = program_of(planned)
@@ -113,7 +114,7 @@ def command(
         note=note,
         tags=tags,
         source=source,
-        after=_after(after, sources.runs),
+        after=waits,
         segments=segments,
         told=show_preflight,
     )
@@ -135,6 +136,19 @@ def _after(text: str | None, runs: Path) -> tuple[str, str] | None:
     job_id = run.job_id()
     if job_id is None:
         raise RequestError("cli.no_job_yet", "run {run} has no job yet", run=run.id)
+    if kind == "ok":
+        from hackathon.runs.states import ENDED, SUCCEEDED
+        from hackathon.runs.status import status
+
+        (state,) = status([run])
+        if state.state in ENDED and state.state != SUCCEEDED:
+            raise RequestError(
+                "cli.after_failed",
+                "run {run} has not succeeded ({state}): a job that waits for its success never starts",
+                hint="`hackathon diagnose {run!q}` says why; --after any:{run!q} starts when it has ended, however",
+                run=run.id[-8:],
+                state=state.state,
+            )
     return kind, job_id
 
 

@@ -41,6 +41,11 @@ class PbsDialect(Dialect):
         """Return `ngpus`, and `ncpus`, without which a chunk has one core."""
         return {"gpu_request": "ngpus", "cpu_request": "ncpus"}
 
+    @classmethod
+    def keys_to_scatter(cls) -> Mapping[str, str]:
+        """Return `place`: without it and a default of the queue, PBS fills one host after the other."""
+        return {"place": "scatter"}
+
     @property
     def whole_nodes(self) -> bool:
         """Without GPU requests, a queue allocates whole nodes."""

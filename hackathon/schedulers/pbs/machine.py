@@ -29,6 +29,7 @@ def _queue(name: str, attributes: dict[str, str]) -> QueueInfo:
     counts = dict(re.findall(r"(\w+):(\d+)", attributes.get("state_count", "")))
     # a queue that was created but never enabled has no such line
     enabled = attributes.get("enabled") == "True" and attributes.get("started") == "True"
+    place = attributes.get("resources_default.place", "")
     return QueueInfo(
         name,
         enabled=enabled,
@@ -38,6 +39,7 @@ def _queue(name: str, attributes: dict[str, str]) -> QueueInfo:
         queued=digits(counts.get("Queued", "")),
         note=printable(attributes.get("route_destinations", "")),
         min_nodes=digits(attributes.get("resources_min.nodect", "")),
+        scatters=None if attributes.get("queue_type") == "Route" else "scatter" in place,
     )
 
 

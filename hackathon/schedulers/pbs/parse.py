@@ -93,6 +93,8 @@ USAGE, FINISHED_ID, NO_HISTORY, UNKNOWN_ID = 2, 35, 36, 153
 _NO_PORTS = re.compile(r"all reserved ports in use", re.IGNORECASE)
 _NO_IDENTITY = re.compile(r"Unable to authenticate connection", re.IGNORECASE)
 _NO_SERVER = re.compile(r"cannot connect|connect to (?:server|cluster)|Connection (?:refused|timed out)", re.IGNORECASE)
+_NOT_REACHED = re.compile(r"qsub: cannot connect to server ")
+"""What qsub says when the connection, and with it the job, never came about."""
 _NO_HISTORY = re.compile(r"job.?history", re.IGNORECASE)
 JOB_ID = re.compile(r"(?:0|[1-9]\d*)(?:\[[\d,:-]*\])?(?:\.[\w.:-]+)?\Z", re.ASCII)
 """A number without leading zeros: `0000` may be a balance."""
@@ -199,7 +201,8 @@ def same(job_id: str, other_id: str) -> bool:
 
 def _refused(answer: CommandOutput) -> SchedulerError:
     error = failed(answer, otherwise="refused")
-    error.no_job = error.id.removeprefix("schedulers.") in ANSWERED
+    not_reached = _NOT_REACHED.search(answer.stderr) is not None
+    error.no_job = not_reached or error.id.removeprefix("schedulers.") in ANSWERED
     return error
 
 
@@ -271,6 +274,8 @@ def _one_state(block: text.PrintedBlock) -> JobState:
             reason = f"depend = {printable(attributes['depend'])}"
     elif state in (RUNNING, ENDING):
         started = True
+    elif state == HELD:
+        reason = comment or _held(attributes)
     return JobState(
         state,
         letter,
@@ -286,6 +291,16 @@ def _one_state(block: text.PrintedBlock) -> JobState:
         end=end,
         id=block.name,
     )
+
+
+def _held(attributes: dict[str, str]) -> str:
+    """Return the server's attribute that says why a job without a comment is held; empty without one."""
+    depend = printable(attributes.get("depend", ""))
+    before = ",".join(part for part in depend.split(",") if part.startswith("after"))
+    if before:
+        return f"depend = {before}"
+    holds = attributes.get("Hold_Types", "n")
+    return "" if holds == "n" else f"Hold_Types = {printable(holds)}"
 
 
 def _ending(attributes: dict[str, str], comment: str, began: bool) -> tuple[str, int | None, int | None, bool | None]:

@@ -52,7 +52,8 @@ class SlurmDialect(Dialect):
             return None
         nodes = environment.get("SLURM_JOB_NUM_NODES") or environment.get("SLURM_NNODES") or "1"
         cores = cpus_of_nodes(environment.get("SLURM_JOB_CPUS_PER_NODE", ""))
-        visible = [gpu for gpu in environment.get("CUDA_VISIBLE_DEVICES", "").split(",") if _GPU.match(gpu)]
+        devices = environment.get("CUDA_VISIBLE_DEVICES") or environment.get("ROCR_VISIBLE_DEVICES") or ""
+        visible = [gpu for gpu in devices.split(",") if _GPU.match(gpu)]
         gpus = environment.get("SLURM_GPUS_ON_NODE") or str(len(visible))
         if (
             not _JOB.match(job)

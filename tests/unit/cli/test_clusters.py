@@ -156,6 +156,20 @@ def test_new_profile_on_pbs_agrees_with_it(place: Path, hackathon: Answer, monke
     assert value["node"]["memory"] == 64 * 2**30 and "node.gpus" in value["unverified"]  # nobody said
 
 
+def test_clients_of_a_scheduler_that_does_not_answer_are_passed_over(
+    place: Path, hackathon: Answer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Slurm's clients are left over or not configured; PBS answers, and its queues put two chunks on one host."""
+    for name, value in pbs.environment(place.parent / "pbs").items():
+        monkeypatch.setenv(name, value)
+    (place.parent / "bin" / "sinfo").write_text("#!/bin/sh\necho 'sinfo: fatal: no configuration' >&2; exit 1\n")
+    code, out, err = hackathon("new", "kumo", "--yes")
+    assert code == 0 and "\nscheduler: pbs\n" in out and "place: scatter" in out and "did not answer" not in err
+    queues = json.loads(hackathon("show", "kumo", "--json")[1])["queues"]
+    assert list(queues)[-2:] == ["stopped", "disabled"] and "closed on 20" in str(queues["stopped"])
+    assert hackathon("new", "other", "--yes", "--no-ask")[0] == 0  # nobody is asked: the likeliest one
+
+
 def test_scheduler_that_does_not_answer(place: Path, hackathon: Answer) -> None:
     profile(place)
     (place.parent / "bin" / "sinfo").write_text(

@@ -65,3 +65,27 @@ def test_a_run_that_try_ended_says_so(folder: Path, capsys: pytest.CaptureFixtur
         '{"state": "CANCELLED", "cause": "cancelled", "reason": "cancelled", "job_id": "7", "sealed": 2}'
     )
     assert _shown(capsys).endswith("ended by `try` after its time")
+
+
+def test_open_runs_come_first_and_what_is_left_out_is_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One old run goes on; 25 newer ones have ended, and one is not submitted yet."""
+    monkeypatch.chdir(tmp_path)
+    for number in range(27):
+        made = tmp_path / "runs" / f"20260101-{number:06d}-digits-1p-abcdef{number:02d}"
+        (made / "client").mkdir(parents=True)
+        (made / "request.json").write_text(json.dumps(RECORD))
+        (made / "client" / "created.json").write_text('{"t": 1}')
+        if number == 0:
+            (made / "client" / "submitted.json").write_text('{"t": 2, "job_id": "7"}')
+        elif number > 1:
+            (made / "final.json").write_text('{"state": "SUCCEEDED", "job_id": "8", "sealed": 2}')
+    assert run(["status", "--no-ask"]) == 0
+    said = capsys.readouterr()
+    states = [line.split()[1] for line in said.out.splitlines()[1:]]
+    assert states == ["QUEUED", *["SUCCEEDED"] * 19]
+    assert "7 older runs are left out: --all" in said.err
+    assert run(["status", "--no-ask", "--all"]) == 0
+    said = capsys.readouterr()
+    assert len(said.out.splitlines()) == 28 and "left out" not in said.err

@@ -149,6 +149,32 @@ def test_other_machines_limits_and_dialects() -> None:
     assert not {"small-g", "x-large-g", "interact-g_n1"} & set(miyabi.queues)  # jobs get there through others
 
 
+def test_machines_of_europe_and_america() -> None:
+    """GPUs of a node, the default queue's limits, and what each site's header needs."""
+    found = {}
+    names = "lumi-g leonardo marenostrum5-acc juwels-booster perlmutter frontier polaris delta archer2 isambard-ai"
+    for name in names.split():
+        cluster = registry.load_cluster(name)
+        queue = cluster.queues[cluster.queue or ""]
+        found[name] = (cluster.node.gpus, cluster.dialect["gpu_request"], queue.nodes, queue.walltime, queue.qos)
+    assert found == {
+        "lumi-g": (8, "gpus-per-node", 1024, 48 * 3600, None),
+        "leonardo": (4, "gres", None, 24 * 3600, None),
+        "marenostrum5-acc": (4, "gres", 100, 72 * 3600, "acc_ehpc"),
+        "juwels-booster": (4, "gres", 384, None, None),
+        "perlmutter": (4, "gpus-per-node", None, 48 * 3600, "regular"),
+        "frontier": (8, "gpus-per-node", 9472, 12 * 3600, None),
+        "polaris": (4, "none", 2, 3600, None),
+        "delta": (4, "gpus-per-node", None, 48 * 3600, None),
+        "archer2": (0, "none", 1024, 24 * 3600, "standard"),
+        "isambard-ai": (4, "gpus-per-node", None, 24 * 3600, None),
+    }
+    assert registry.load_cluster("juwels-booster").master_addr_suffix == "i"
+    assert registry.load_cluster("polaris").queues["prod"].min_nodes == 10
+    for name in ("lumi-g", "frontier"):  # ROCm: all eight GPUs of a node unless Slurm says else
+        assert registry.load_cluster(name).variables["ROCR_VISIBLE_DEVICES"].endswith(":-0,1,2,3,4,5,6,7}")
+
+
 @pytest.mark.parametrize("name", ["miyabi-g", "miyabi-c"])
 def test_limit_that_nobody_confirmed_is_no_limit_on_miyabi(name: str) -> None:
     cluster = registry.load_cluster(name)

@@ -121,6 +121,39 @@ def test_a_budget_refuses_the_job_of_doctor(
     assert not (project / "runs").exists() and not list((scheduler.spool / "jobs").iterdir())
 
 
+def test_the_job_of_doctor_runs_where_the_project_s_jobs_run(
+    project: Path, scheduler: FakeScheduler, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its queue, group, memory and header, but not its program or its number of processes."""
+    place = {"cluster": "reedbush-h", "queue": "h-short", "group": "gi99", "memory": "8 GiB", "nodes": 4}
+    (project / "project.yaml").write_text(json.dumps({**PROJECT, **place, "directives": ["-m n"]}))
+    monkeypatch.setattr("hackathon.runs.doctor.scheduler_of", lambda cluster: scheduler)
+    monkeypatch.setattr("hackathon.runs.doctor.LONGEST_START", 0.0)
+    run(["doctor", "--job", "--walltime", "60s"])
+    (made,) = find_runs(project / "runs")
+    header = [line for line in (made.path / "job.sh").read_text().splitlines() if line.startswith("#PBS")]
+    assert {"#PBS -q h-short", "#PBS -W group_list=gi99", "#PBS -m n"} <= set(header)
+    assert any(line.startswith("#PBS -l select=2:") and line.endswith(":mem=8192mb") for line in header)
+    assert made.request().command == ("hostname",)
+
+
+def test_what_waits_for_the_success_of_a_failed_run_is_refused(
+    project: Path, scheduler: FakeScheduler, capsys: pytest.CaptureFixture[str]
+) -> None:
+    start(planned([], [1]))
+    (first,) = find_runs(project / "runs")
+    assert run(["submit", "--after", f"ok:{first.id}"]) == 0, "it may still succeed"
+    write_event(first, {"t": time.time(), "event": "started", "attempt": 1, "host": "a"})
+    write_event(first, {"t": time.time(), "event": "ended", "attempt": 1, "exit_code": 1})
+    scheduler.say("1", "FAILED")
+    capsys.readouterr()
+    for words in (["--after", first.id], ["--after", f"ok:{first.id}", "--dry-run"]):
+        assert run(["submit", *words]) == 2
+        assert f"run {first.id[-8:]} has not succeeded (FAILED)" in capsys.readouterr().err
+    assert len(scheduler.jobs()) == 2 == len(find_runs(project / "runs"))
+    assert run(["submit", "--after", f"any:{first.id}"]) == 0
+
+
 def test_every_point_of_a_grid_is_submitted_once_and_few_at_a_time(project: Path, scheduler: FakeScheduler) -> None:
     campaign = begin(planned(["lr=0.2,0.1", "env.X=a"], [1, 2], 2), note="n", tags=["t"])
     study = campaign.study

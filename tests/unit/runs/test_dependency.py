@@ -96,6 +96,24 @@ def test_a_job_that_was_named_is_waited_for_until_it_is_known_to_be_over(
     assert waits("any", job) is None and waits("ok", job) is None and waits("ok", "7") == ("ok", "7")
 
 
+def test_a_held_run_names_what_it_waits_for(run: RunDirectory, ahead: RunDirectory, scheduler: Listening) -> None:
+    job = submit(ahead, scheduler)
+
+    def held(number: str) -> RunDirectory:
+        facts = {JOB: {"condition": "ok", "job_id": number}}
+        made = create(request(ahead.path.parents[1]), SCRIPT, runs_folder=ahead.path.parent, facts=facts)
+        scheduler.say(submit(made, scheduler), "HELD")
+        return made
+
+    scheduler.say(submit(run, scheduler), "HELD by depend")
+    assert _look(run, scheduler).reason == f"waiting for run {ahead.id[-8:]}"
+    assert _look(held(job), scheduler).reason == f"waiting for run {ahead.id[-8:]}"
+    assert _look(held("77"), scheduler).reason == "waiting for job 77"
+    alone = create(request(ahead.path.parents[1]), SCRIPT, runs_folder=ahead.path.parent)
+    scheduler.say(submit(alone, scheduler), "HELD by a person")
+    assert _look(alone, scheduler).reason == "by a person"
+
+
 def test_nothing_is_waited_for_without_a_job(run: RunDirectory, ahead: RunDirectory, scheduler: Listening) -> None:
     with pytest.raises(RequestError) as caught:
         submit(run, scheduler)

@@ -446,6 +446,15 @@ def test_uncertain_is_looked_for_by_name_at_most_twice_a_minute(world: World) ->
     assert run.client("recovered")["job_id"] == "5"
 
 
+def test_a_search_without_an_answer_found_nothing_out(world: World) -> None:
+    run = new_run(world.folder / "project")
+    run.write_client("submitting", {"t": world.clock, "pid": 1, "host": "elsewhere"})
+    (world.scheduler.spool / "down").touch()
+    assert "its job could not be searched for" in world.look(run)[0].explanation
+    (world.scheduler.spool / "down").unlink()
+    assert "no job of this name is found" in world.look(run)[0].explanation
+
+
 def test_the_job_that_took_the_run_counts(world: World) -> None:
     run = world.run()
     world.event(run, "started")

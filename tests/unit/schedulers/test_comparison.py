@@ -221,3 +221,27 @@ def test_profile_that_requests_no_gpus_where_there_are_some(dialect: str, unrequ
     assert "dialect.gpu_request" not in {value.key for value in rows}, "the site's own word counts"
     without = Machine([], [NodeGroup(4, ("gpu",), cores=36, gpus=0)])
     assert comparison.gpus_unrequested(cluster, without) == 0
+
+
+def test_a_queue_that_stands_for_a_qos_is_not_gone() -> None:
+    """sinfo prints partitions: the limits of a QOS stay as they are, those of a partition are compared by its name."""
+    text = PROFILE.replace(
+        "  old: {walltime: 10:00:00}\n", "  night: {partition: big, nodes: 16}\n  quick: {qos: quick}\n"
+    )
+    text = text.replace(", queues.old.walltime: K", "")
+    cluster, written = read(text)
+    machine = Machine(QUEUES, [NODES])
+    compared = {each.key: each.verdict for each in compare(cluster, written, machine)}
+    assert compared["queues.night.nodes"] == "same" and not any("quick" in key for key in compared)
+    assert comparison.others(cluster, machine) == [] and comparison.closed(cluster, machine) == ["main"]
+
+
+def test_a_new_profile_scatters_where_a_queue_does_not_and_marks_closed_queues() -> None:
+    queues = [QueueInfo("shut", enabled=False, scatters=True), QueueInfo("work", scatters=False), QueueInfo("route")]
+    text = draft("kumo", ProfileAnswers("pbs"), Machine(queues, []), ["qstat"], DAY)
+    cluster, __ = read(text)
+    assert cluster.dialect["place"] == "scatter" and "dialect.place" not in cluster.unverified
+    assert list(cluster.queues) == ["work", "route", "shut"] and cluster.queues["shut"].note == f"closed on {DAY}"
+    spread = [QueueInfo("work", scatters=True), QueueInfo("route")]
+    assert "place" not in draft("kumo", ProfileAnswers("pbs"), Machine(spread, []), ["qstat"], DAY)
+    assert "place" not in draft("kumo", ProfileAnswers("slurm"), Machine(queues, []), ["sinfo"], DAY)

@@ -140,6 +140,22 @@ def test_list_that_is_too_long_gives_way_to_a_question_by_id() -> None:
         assert PBS.fall_back_argv(answered, MANY) == []
 
 
+@pytest.mark.parametrize(
+    ("lines", "reason"),
+    [
+        (["depend = afterany:488.pbslogin@pbslogin,beforeany:490.pbslogin@pbslogin", "Hold_Types = s"],
+         "depend = afterany:488.pbslogin@pbslogin"),
+        (["Hold_Types = u"], "Hold_Types = u"),
+        (["Hold_Types = u", "comment = Job held by tester on Sat Nov 21"], "Job held by tester on Sat Nov 21"),
+        (["Hold_Types = n"], ""),
+    ],
+)  # fmt: skip
+def test_a_held_job_says_why(lines: list[str], reason: str) -> None:
+    out = "\n    ".join(["Job Id: 489.pbslogin", "job_state = H", "project = _pbs_project_default", *lines]) + "\n\n"
+    job = PBS.parse_status([said(["qstat", "-x", "-f", "-w", "489.pbslogin"], out)], ["489.pbslogin"]).jobs
+    assert (job["489.pbslogin"].state, job["489.pbslogin"].reason) == ("HELD", reason)
+
+
 # ---- refusals, ids, queues
 
 
@@ -152,6 +168,9 @@ def test_user_limit_is_a_no_that_may_change() -> None:
     down = recorded("server_down.txt")["echo sleep 1 | qsub -q workq"]
     with pytest.raises(SchedulerError) as caught:
         PBS.parse_submit(CommandOutput(("qsub",), down.exit_code, "", down.stderr))
+    assert (caught.value.id, caught.value.no_job, caught.value.exit_code) == ("schedulers.server_down", True, 3)
+    with pytest.raises(SchedulerError) as caught:  # without qsub's own words the job may be there
+        PBS.parse_submit(CommandOutput(("qsub",), down.exit_code, "", "Connection refused\n"))
     assert (caught.value.id, caught.value.no_job) == ("schedulers.server_down", False)
 
 

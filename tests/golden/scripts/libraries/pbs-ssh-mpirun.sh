@@ -268,9 +268,6 @@ hk_on_nodes() {
   done
   hk_together
 }
-# whose mpirun is it? Open MPI and MPICH take different options
-case $(mpirun --version 2>&1 | head -n 3) in
-*"Open MPI"* | *OpenRTE* | *PRRTE*)
 # Open MPI: a host file with slots, so that more ranks than cores are allowed where the toolkit planned them
 if [ "$(id -u)" -eq 0 ]; then export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1; fi
 hk_mpirun_path() {
@@ -294,17 +291,6 @@ hk_mpirun() { # ranks, ranks a node, command
   exec "$(hk_mpirun_path)" -np "$ranks" --map-by "ppr:$per_node:node" --bind-to none --hostfile "env/hosts-$HK_ATTEMPT" \
     "${HK_MPI_OPTIONS[@]}" "$@"
 }
-  ;;
-*)
-# MPICH and its relatives (Hydra)
-hk_mpirun() { # ranks, ranks a node, command
-  local ranks=$1 per_node=$2 host
-  shift 2
-  for host in "${HK_HOSTS[@]}"; do printf '%s:%s\n' "$host" "$per_node"; done >"env/hosts-$HK_ATTEMPT"
-  exec mpiexec -n "$ranks" -ppn "$per_node" -f "env/hosts-$HK_ATTEMPT" "${HK_MPI_OPTIONS[@]}" "$@"
-}
-  ;;
-esac
 }
 
 # ---- watch: says when all ranks run, and writes the stop file before the walltime ends ----

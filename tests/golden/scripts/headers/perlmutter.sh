@@ -1,0 +1,9 @@
+#!/bin/bash
+#SBATCH --qos=regular
+#SBATCH --constraint=gpu
+#SBATCH --nodes=2
+#SBATCH --ntasks-per-node=4
+#SBATCH --cpus-per-task=32
+#SBATCH --gpus-per-node=4
+#SBATCH --time=00:10:00
+#SBATCH --open-mode=append
