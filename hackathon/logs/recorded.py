@@ -6,6 +6,7 @@ and of programs that it does not support, have no such files or no such fields: 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from statistics import median
 
@@ -62,7 +63,7 @@ class RankRecording:
     steps: int
     """Number of measured steps."""
     seconds: float
-    """Time of those steps."""
+    """Time of as many steps at the mean speed of the run: most recorded steps are of its beginning."""
     samples: float = 0.0
     """Median samples of a step; 0 if the recorder saw no input."""
     tokens: float = 0.0
@@ -117,14 +118,33 @@ def recordings(run: Path, processes: int) -> dict[int, RankRecording]:
     return ranks if len(ranks) == len(chosen) else {}
 
 
-def recording_of(value: object) -> RankRecording | None:
-    """Return the counts in a recorder's file; None without a measured step. Invalid fields are ignored."""
-    record = mapping_of(value)
-    steps, seconds = 0, 0.0
+def _measured(record: Mapping[str, object]) -> tuple[int, float]:
+    """Return the number of recorded steps, and the time of as many at the mean speed of the run; zeros without any.
+
+    Steps are recorded more often at the beginning than later. A block therefore counts for the steps from the middle
+    between it and the block before to the middle between it and the next one; the last block, to the end of the run.
+    """
+    blocks = []
     for block in map(mapping_of, listed(record.get("blocks"))[:BLOCKS]):
         first, last, spent = count_of(block.get("first")), count_of(block.get("last")), finite(block.get("seconds"))
         if spent and spent > 0 and 0 < first <= last:
-            steps, seconds = steps + last - first + 1, seconds + spent
+            blocks.append((first, last, spent / (last - first + 1)))
+    if not blocks:
+        return 0, 0.0
+    blocks.sort()
+    ends = [(last + following + 1) / 2 for (_, last, _), (following, _, _) in pairwise(blocks)]
+    ends.append(max(count_of(record.get("steps")), blocks[-1][1]) + 1)
+    begins = [blocks[0][0], *ends[:-1]]
+    shares = [max(0.0, end - begin) for begin, end in zip(begins, ends, strict=True)]
+    mean = sum(share * each for share, (_, _, each) in zip(shares, blocks, strict=True)) / sum(shares)
+    steps = sum(last - first + 1 for first, last, _ in blocks)
+    return steps, mean * steps
+
+
+def recording_of(value: object) -> RankRecording | None:
+    """Return the counts in a recorder's file; None without a measured step. Invalid fields are ignored."""
+    record = mapping_of(value)
+    steps, seconds = _measured(record)
     if not seconds:
         return None
     samples, tokens, batches = _work(record.get("work"))

@@ -50,6 +50,16 @@ def write(run: Path, files: dict[int, Any]) -> Path:
     return run
 
 
+def test_a_slow_beginning_counts_as_long_as_it_lasted() -> None:
+    """Steps 4 to 67 take 0.2 s and all are recorded; the other 936, of which 8 of 64 are recorded, take 0.1 s."""
+    slow = [{"first": first, "last": first + 7, "seconds": 1.6} for first in range(4, 68, 8)]
+    fast = [{"first": first, "last": first + 7, "seconds": 0.8} for first in range(132, 1003, 64)]
+    recording = recording_of({"steps": 1003, "blocks": [*fast, *slow]})
+    assert recording is not None
+    assert recording.steps == 8 * (len(slow) + len(fast))
+    assert recording.steps_per_s == pytest.approx(1000 / (64 * 0.2 + 936 * 0.1), rel=0.04)
+
+
 def test_rates_are_those_of_all_processes(tmp_path: Path) -> None:
     run = write(tmp_path, {0: FILE, 1: FILE})
     assert rates(recordings(run, 2), 2) == {"samples_per_s": 64.0, "steps_per_s": 4.0}
