@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 from hackathon.logs.metrics import rank_files, rank_of
 from hackathon.runs.directory import STEPS_FOLDER, guarded
@@ -26,6 +27,8 @@ COMPARED = 20
 """Recorded steps of each rank from which a printed throughput is compared with the recorded one."""
 EQUAL_BATCHES = 4
 """Least batches that ranks must have in common, with several contents, to have read the same data."""
+PAUSED = 2.0
+"""Factor between the time that passed between two blocks and that of their own steps above which there was a pause."""
 CLAIMED = 0.9
 """Least share of the steps with batches of a DataLoader for a throughput in samples."""
 
@@ -118,27 +121,49 @@ def recordings(run: Path, processes: int) -> dict[int, RankRecording]:
     return ranks if len(ranks) == len(chosen) else {}
 
 
-def _measured(record: Mapping[str, object]) -> tuple[int, float]:
+@dataclass(frozen=True, order=True)
+class _Block:
+    """Steps in a row that were recorded."""
+
+    first: int
+    last: int
+    seconds: float
+    at: float
+    """When it began, s on a clock of the rank; 0 in files of an older recorder."""
+
+    @property
+    def mean(self) -> float:
+        """Seconds of a step."""
+        return self.seconds / (self.last - self.first + 1)
+
+
+def _measured(record: Mapping[str, Any]) -> tuple[int, float]:
     """Return the number of recorded steps, and the time of as many at the mean speed of the run; zeros without any.
 
-    Steps are recorded more often at the beginning than later. A block therefore counts for the steps from the middle
-    between it and the block before to the middle between it and the next one; the last block, to the end of the run.
+    Steps are recorded more often at the beginning than later: those between two blocks count as well.
     """
     blocks = []
     for block in map(mapping_of, listed(record.get("blocks"))[:BLOCKS]):
         first, last, spent = count_of(block.get("first")), count_of(block.get("last")), finite(block.get("seconds"))
         if spent and spent > 0 and 0 < first <= last:
-            blocks.append((first, last, spent / (last - first + 1)))
+            blocks.append(_Block(first, last, spent, finite(block.get("at")) or 0.0))
     if not blocks:
         return 0, 0.0
     blocks.sort()
-    ends = [(last + following + 1) / 2 for (_, last, _), (following, _, _) in pairwise(blocks)]
-    ends.append(max(count_of(record.get("steps")), blocks[-1][1]) + 1)
-    begins = [blocks[0][0], *ends[:-1]]
-    shares = [max(0.0, end - begin) for begin, end in zip(begins, ends, strict=True)]
-    mean = sum(share * each for share, (_, _, each) in zip(shares, blocks, strict=True)) / sum(shares)
-    steps = sum(last - first + 1 for first, last, _ in blocks)
-    return steps, mean * steps
+    recorded = sum(block.last - block.first + 1 for block in blocks)
+    after = max(0, count_of(record.get("steps")) - blocks[-1].last)
+    steps, seconds = recorded + after, sum(block.seconds for block in blocks) + after * blocks[-1].mean
+    for before, following in pairwise(blocks):
+        between = max(0, following.first - before.last - 1)
+        steps, seconds = steps + between, seconds + _between(before, following, between)
+    return recorded, seconds / steps * recorded
+
+
+def _between(block: _Block, following: _Block, steps: int) -> float:
+    """Return the seconds of the steps between two blocks: what passed, if no pause (an evaluation) is seen in it."""
+    expected = steps * (block.mean + following.mean) / 2
+    passed = following.at - block.at - block.seconds
+    return passed if block.at and following.at and expected / PAUSED < passed < expected * PAUSED else expected
 
 
 def recording_of(value: object) -> RankRecording | None:

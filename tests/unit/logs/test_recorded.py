@@ -60,6 +60,15 @@ def test_a_slow_beginning_counts_as_long_as_it_lasted() -> None:
     assert recording.steps_per_s == pytest.approx(1000 / (64 * 0.2 + 936 * 0.1), rel=0.04)
 
 
+@pytest.mark.parametrize(("passed", "counted"), [(7.0, 7.0), (30.0, 5.6)], ids=["slower steps", "an evaluation"])
+def test_what_passed_between_recorded_steps_counts_unless_it_was_a_pause(passed: float, counted: float) -> None:
+    """Between 8 and 8 recorded steps of 0.1 s lie 56 others."""
+    blocks = [{"first": 4, "last": 11, "seconds": 0.8, "at": 50.0}, {"first": 68, "last": 75, "seconds": 0.8}]
+    recording = recording_of({"steps": 75, "blocks": [blocks[0], blocks[1] | {"at": 50.8 + passed}]})
+    assert recording is not None
+    assert recording.steps_per_s == pytest.approx(72 / (1.6 + counted))
+
+
 def test_rates_are_those_of_all_processes(tmp_path: Path) -> None:
     run = write(tmp_path, {0: FILE, 1: FILE})
     assert rates(recordings(run, 2), 2) == {"samples_per_s": 64.0, "steps_per_s": 4.0}
