@@ -97,10 +97,13 @@ class RankRecording:
     def reads_as(self, other: "RankRecording") -> bool:
         """Return whether two ranks read the same batches: same lists of samples, same contents.
 
-        False where that is not proved: without such records, and for data that is synthetic or the same in every batch.
+        False where that is not proved: without such records, and for data that is the same in every batch, or synthetic
+        unless both models took only a part of each batch.
         """
         own, theirs = self.data, other.data
-        if own is None or theirs is None or own.size != theirs.size or own.synthetic or theirs.synthetic:
+        if own is None or theirs is None or own.size != theirs.size:
+            return False
+        if (own.synthetic or theirs.synthetic) and not (own.divided and theirs.divided):
             return False
         if not own.is_drawn_as(theirs):
             return False

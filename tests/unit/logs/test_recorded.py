@@ -162,6 +162,12 @@ def test_what_ranks_read_together_counts_once(tmp_path: Path) -> None:
     assert samples_of(tmp_path, [reading(1), reading(1), reading(2), reading(2)]) == 64.0
 
 
+def test_slices_of_a_synthetic_batch_count_once(tmp_path: Path) -> None:
+    """The models took only parts of the batches, whatever the data are."""
+    second = reading(1, synthetic=True, divided=True)
+    assert samples_of(tmp_path, [second, second]) == 32.0
+
+
 @pytest.mark.parametrize(
     "second",
     [
