@@ -237,9 +237,9 @@ def _before_a_try(reports: "Reports", folder: Path) -> str:
 
 
 def _framework(folder: Path, words: str) -> str:
-    """Return `torch` for a program whose own files train with PyTorch alone; empty for others.
+    """Return `torch` for a program whose own files train with PyTorch alone, `tensorflow` for one that reads TF_CONFIG.
 
-    Only PyTorch has a launcher of its own; a program of Horovod or MPI needs another one.
+    Empty for others. Only PyTorch has a launcher of its own; a program of Horovod or MPI needs another one.
     """
     import shlex
 
@@ -249,12 +249,10 @@ def _framework(folder: Path, words: str) -> str:
     start = start_of(folder, tuple(shlex.split(words)))
     if not start.files or start.own_launcher is not None:
         return ""
-    roots = {
-        module.partition(".")[0]
-        for file in program_files(folder, *start.files)
-        for own, module in imports(folder, file)
-        if not own
-    }
+    files = list(program_files(folder, *start.files))
+    roots = {module.partition(".")[0] for file in files for own, module in imports(folder, file) if not own}
+    if "tensorflow" in roots and not roots & {"torch", "horovod", "mpi4py", "hackathon_runtime"}:
+        return "tensorflow" if any("MultiWorkerMirroredStrategy" in file.text for file in files) else ""
     others = {"horovod", "mpi4py", "chainermn", "tensorflow", "keras", "jax"}
     return "torch" if "torch" in roots and not roots & others else ""
 

@@ -93,7 +93,7 @@ class Project:
     binding: Binding | None = None
     """Cores of a rank: none, numa or cores; default the cluster's."""
     framework: Framework | None = None
-    """For the user's own code: decides the default launcher (torch → torchrun)."""
+    """For the user's own code: torch → torchrun by default; tensorflow → TF_CONFIG for each rank."""
     metric: str | None = None
     """The metric for scaling; default the recipe's, else samples_per_s."""
     metrics: dict[str, Metric] = field(default_factory=dict)

@@ -108,6 +108,7 @@ def _values(request: Request, dialect: Dialect) -> dict[str, Any]:
         "bound": request.binding is not None,
         "address_suffix": bool(request.master_addr_suffix),
         "several_gpus": request.gpus_per_process > 1,
+        "workers": _reads_tf_config(request),
         "assignments": assignments(request, dialect.reserved_exit_codes),
         "directive": directives(request, dialect),
     }
@@ -170,6 +171,7 @@ def assignments(request: Request, reserved_exit_codes: Iterable[int] = ()) -> st
             "HK_PROCESSES_PER_NODE": request.processes_per_node,
             "HK_THREADS": request.threads,
             **({"HK_GPUS_PER_PROCESS": request.gpus_per_process} if request.gpus_per_process > 1 else {}),
+            **({"HK_TF_WORKERS": 1} if _reads_tf_config(request) else {}),
         },
         {"HK_WALLTIME": request.walltime, "HK_STOP_BEFORE": request.stop_before, "HK_STOP_SIGNAL": request.signal},
         {"HK_LAUNCHER": request.launcher, "HK_MODE": request.mode or "", "HK_TELEMETRY": request.telemetry_seconds},
@@ -187,6 +189,11 @@ def assignments(request: Request, reserved_exit_codes: Iterable[int] = ()) -> st
     if codes := [str(code) for code in sorted(reserved_exit_codes)]:
         lines.append({"HK_RESERVED_EXIT_CODES": codes})
     return "\n".join(" ".join(f"{name}={_quoted(name, value)}" for name, value in line.items()) for line in lines)
+
+
+def _reads_tf_config(request: Request) -> bool:
+    """Return whether the user's own program joins its processes by TensorFlow's TF_CONFIG; a recipe makes its own."""
+    return request.recipe is None and request.framework == "tensorflow"
 
 
 def _binding(request: Request) -> "dict[str, list[str]]":

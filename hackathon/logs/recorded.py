@@ -6,8 +6,10 @@ and of programs that it does not support, have no such files or no such fields: 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 from hackathon.logs.metrics import rank_files, rank_of
 from hackathon.runs.directory import STEPS_FOLDER, guarded
@@ -25,6 +27,8 @@ COMPARED = 20
 """Recorded steps of each rank from which a printed throughput is compared with the recorded one."""
 EQUAL_BATCHES = 4
 """Least batches that ranks must have in common, with several contents, to have read the same data."""
+PAUSED = 2.0
+"""Factor between the time that passed between two blocks and that of their own steps above which there was a pause."""
 CLAIMED = 0.9
 """Least share of the steps with batches of a DataLoader for a throughput in samples."""
 
@@ -62,7 +66,7 @@ class RankRecording:
     steps: int
     """Number of measured steps."""
     seconds: float
-    """Time of those steps."""
+    """Time of as many steps at the mean speed of the run: most recorded steps are of its beginning."""
     samples: float = 0.0
     """Median samples of a step; 0 if the recorder saw no input."""
     tokens: float = 0.0
@@ -93,10 +97,13 @@ class RankRecording:
     def reads_as(self, other: "RankRecording") -> bool:
         """Return whether two ranks read the same batches: same lists of samples, same contents.
 
-        False where that is not proved: without such records, and for data that is synthetic or the same in every batch.
+        False where that is not proved: without such records, and for data that is the same in every batch, or synthetic
+        unless both models took only a part of each batch.
         """
         own, theirs = self.data, other.data
-        if own is None or theirs is None or own.size != theirs.size or own.synthetic or theirs.synthetic:
+        if own is None or theirs is None or own.size != theirs.size:
+            return False
+        if (own.synthetic or theirs.synthetic) and not (own.divided and theirs.divided):
             return False
         if not own.is_drawn_as(theirs):
             return False
@@ -117,14 +124,55 @@ def recordings(run: Path, processes: int) -> dict[int, RankRecording]:
     return ranks if len(ranks) == len(chosen) else {}
 
 
-def recording_of(value: object) -> RankRecording | None:
-    """Return the counts in a recorder's file; None without a measured step. Invalid fields are ignored."""
-    record = mapping_of(value)
-    steps, seconds = 0, 0.0
+@dataclass(frozen=True, order=True)
+class _Block:
+    """Steps in a row that were recorded."""
+
+    first: int
+    last: int
+    seconds: float
+    at: float
+    """When it began, s on a clock of the rank; 0 in files of an older recorder."""
+
+    @property
+    def mean(self) -> float:
+        """Seconds of a step."""
+        return self.seconds / (self.last - self.first + 1)
+
+
+def _measured(record: Mapping[str, Any]) -> tuple[int, float]:
+    """Return the number of recorded steps, and the time of as many at the mean speed of the run; zeros without any.
+
+    Steps are recorded more often at the beginning than later: those between two blocks count as well.
+    """
+    blocks = []
     for block in map(mapping_of, listed(record.get("blocks"))[:BLOCKS]):
         first, last, spent = count_of(block.get("first")), count_of(block.get("last")), finite(block.get("seconds"))
         if spent and spent > 0 and 0 < first <= last:
-            steps, seconds = steps + last - first + 1, seconds + spent
+            blocks.append(_Block(first, last, spent, finite(block.get("at")) or 0.0))
+    if not blocks:
+        return 0, 0.0
+    blocks.sort()
+    recorded = sum(block.last - block.first + 1 for block in blocks)
+    after = max(0, count_of(record.get("steps")) - blocks[-1].last)
+    steps, seconds = recorded + after, sum(block.seconds for block in blocks) + after * blocks[-1].mean
+    for before, following in pairwise(blocks):
+        between = max(0, following.first - before.last - 1)
+        steps, seconds = steps + between, seconds + _between(before, following, between)
+    return recorded, seconds / steps * recorded
+
+
+def _between(block: _Block, following: _Block, steps: int) -> float:
+    """Return the seconds of the steps between two blocks: what passed, if no pause (an evaluation) is seen in it."""
+    expected = steps * (block.mean + following.mean) / 2
+    passed = following.at - block.at - block.seconds
+    return passed if block.at and following.at and expected / PAUSED < passed < expected * PAUSED else expected
+
+
+def recording_of(value: object) -> RankRecording | None:
+    """Return the counts in a recorder's file; None without a measured step. Invalid fields are ignored."""
+    record = mapping_of(value)
+    steps, seconds = _measured(record)
     if not seconds:
         return None
     samples, tokens, batches = _work(record.get("work"))

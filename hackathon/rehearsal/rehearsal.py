@@ -109,7 +109,7 @@ def is_enough(run: RunDirectory, limits: RehearsalLimits, now: float | None = No
     if seconds < LEAST_SECONDS:
         return ""
     steps = steps_of(run)
-    if steps >= limits.steps and _is_measured(run):
+    if steps >= limits.steps and _is_measured(run) and not _may_be_apart(run):
         return "steps"
     if seconds >= limits.seconds and steps:
         return "seconds"
@@ -130,6 +130,16 @@ def _is_measured(run: RunDirectory) -> bool:
     except RequestError:
         return True
     return numbers.value is not None or not numbers.whole
+
+
+def _may_be_apart(run: RunDirectory) -> bool:
+    """Return whether more recorded steps would tell if the ranks of a group exchange anything while they train."""
+    from hackathon.diagnosis.silent.worlds import LONG
+    from hackathon.logs.recorded import recordings
+
+    processes = run.known().processes
+    ranks = recordings(run.path, processes).values() if processes > 1 else ()
+    return any(rank.world == processes and not rank.inside and rank.plain < LONG for rank in ranks)
 
 
 def steps_of(run: RunDirectory) -> int:

@@ -314,7 +314,8 @@ class Recorder:
         if self.block is None or self.block["index"] != index or self.block["last"] != number - 1:
             self._thin()
             self.block = {
-                "index": index, "first": number, "seconds": 0.0, "parts": {}, "collectives": [], "marks": 0,
+                "index": index, "first": number, "at": self.began, "seconds": 0.0, "parts": {}, "collectives": [],
+                "marks": 0,
             }  # fmt: skip
             self.blocks.append(self.block)
         block = self.block
@@ -744,7 +745,7 @@ def _rounded(block: Any) -> Any:
         return float("%.6g" % value)
 
     return {
-        "first": block["first"], "last": block["last"], "seconds": digits(block["seconds"]),
+        "first": block["first"], "last": block["last"], "at": round(block["at"], 4), "seconds": digits(block["seconds"]),
         "parts": {part: digits(spent) for part, spent in list(block["parts"].items())},
         "collectives": [[digits(each) for each in step] for step in list(block["collectives"])],
     }  # fmt: skip

@@ -221,6 +221,22 @@ def test_a_run_goes_on_until_it_has_told_what_a_study_measures_it_by(
     assert is_enough(run, RehearsalLimits(steps=1 << 30), 130.0) == "", "a recording has an end of its own"
 
 
+@pytest.mark.parametrize(
+    ("inside", "plain", "early"), [(0, 6, ""), (0, 20, "steps"), (6, 6, "steps")], ids=["too few", "apart", "together"]
+)
+def test_ranks_that_exchanged_nothing_so_far_are_watched_longer(
+    tmp_path: Path, inside: int, plain: int, early: str
+) -> None:
+    made = RecordedRun(tmp_path / "run", 2)
+    made.add("events/job.jsonl", {"t": 100.0, "event": "ranks_started"})
+    made.log(0, *(f"step {step}: loss 0.{step}, 812.3 samples/s" for step in range(10, 40)))
+    for rank in (0, 1):
+        made.steps(rank, world=2, collectives=inside, inside=inside, plain=plain)
+    run = RunDirectory(made.path)
+    assert is_enough(run, RehearsalLimits(), 130.0) == early
+    assert is_enough(run, RehearsalLimits(), 161.0) == (early or "seconds"), "no longer than it may"
+
+
 @pytest.mark.parametrize(("written", "value"), [("Infinity", None), ("-Infinity", None), ("NaN", None), (812.5, 812.5)])
 def test_a_value_that_is_no_number_is_null(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], written: float | str, value: float | None

@@ -133,6 +133,16 @@ if [ "$hk_mode" = rank ]; then
 fi
 export HK_RANK=$RANK HK_LOCAL_RANK=$LOCAL_RANK
 
+if [ -n "${HK_TF_WORKERS:-}" ] && [ -z "${TF_CONFIG:-}" ]; then # TensorFlow's MultiWorkerMirroredStrategy reads it
+  hk_workers=
+  for ((hk_worker = 0; hk_worker < WORLD_SIZE; hk_worker++)); do # 617 apart: neighbouring jobs have neighbouring ports
+    hk_place=$MASTER_ADDR
+    if [ "$HK_NODES" -gt 1 ]; then hk_place=${HK_HOSTS[hk_worker / HK_PROCESSES_PER_NODE]}; fi
+    hk_workers+=",\"$hk_place:$((20000 + (MASTER_PORT + 617 * hk_worker) % 10000))\""
+  done
+  export TF_CONFIG="{\"cluster\": {\"worker\": [${hk_workers#,}]}, \"task\": {\"type\": \"worker\", \"index\": $RANK}}"
+fi
+
 if [ -n "${HK_GPUS_PER_PROCESS:-}" ]; then # a rank has several GPUs, and sees only those, numbered from 0
   IFS=, read -r -a hk_gpus <<<"${CUDA_VISIBLE_DEVICES:-$(seq -s, 0 $((HK_PROCESSES_PER_NODE * HK_GPUS_PER_PROCESS - 1)))}"
   hk_first=$((LOCAL_RANK * HK_GPUS_PER_PROCESS))

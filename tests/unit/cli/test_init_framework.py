@@ -38,6 +38,8 @@ def install(commands: Path, *names: str) -> None:
         ("import torch\nimport horovod.torch as hvd\nhvd.init()\n", ""),
         ("from mpi4py import MPI\nimport torch\n", ""),
         ("import tensorflow as tf\n", ""),
+        ("import tensorflow as tf\ntf.distribute.MultiWorkerMirroredStrategy()\n", "framework: tensorflow\n"),
+        ("import horovod.keras\nimport tensorflow as tf  # not MultiWorkerMirroredStrategy\n", ""),
         ("print('hello')\n", ""),
     ],
 )

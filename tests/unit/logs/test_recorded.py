@@ -50,6 +50,25 @@ def write(run: Path, files: dict[int, Any]) -> Path:
     return run
 
 
+def test_a_slow_beginning_counts_as_long_as_it_lasted() -> None:
+    """Steps 4 to 67 take 0.2 s and all are recorded; the other 936, of which 8 of 64 are recorded, take 0.1 s."""
+    slow = [{"first": first, "last": first + 7, "seconds": 1.6} for first in range(4, 68, 8)]
+    fast = [{"first": first, "last": first + 7, "seconds": 0.8} for first in range(132, 1003, 64)]
+    recording = recording_of({"steps": 1003, "blocks": [*fast, *slow]})
+    assert recording is not None
+    assert recording.steps == 8 * (len(slow) + len(fast))
+    assert recording.steps_per_s == pytest.approx(1000 / (64 * 0.2 + 936 * 0.1), rel=0.04)
+
+
+@pytest.mark.parametrize(("passed", "counted"), [(7.0, 7.0), (30.0, 5.6)], ids=["slower steps", "an evaluation"])
+def test_what_passed_between_recorded_steps_counts_unless_it_was_a_pause(passed: float, counted: float) -> None:
+    """Between 8 and 8 recorded steps of 0.1 s lie 56 others."""
+    blocks = [{"first": 4, "last": 11, "seconds": 0.8, "at": 50.0}, {"first": 68, "last": 75, "seconds": 0.8}]
+    recording = recording_of({"steps": 75, "blocks": [blocks[0], blocks[1] | {"at": 50.8 + passed}]})
+    assert recording is not None
+    assert recording.steps_per_s == pytest.approx(72 / (1.6 + counted))
+
+
 def test_rates_are_those_of_all_processes(tmp_path: Path) -> None:
     run = write(tmp_path, {0: FILE, 1: FILE})
     assert rates(recordings(run, 2), 2) == {"samples_per_s": 64.0, "steps_per_s": 4.0}
@@ -141,6 +160,12 @@ def samples_of(tmp_path: Path, files: list[dict[str, Any]], processes: int = 0) 
 def test_what_ranks_read_together_counts_once(tmp_path: Path) -> None:
     """Two groups of two ranks, each of which divides a model: 2 × 8 samples in each of 4 steps per second."""
     assert samples_of(tmp_path, [reading(1), reading(1), reading(2), reading(2)]) == 64.0
+
+
+def test_slices_of_a_synthetic_batch_count_once(tmp_path: Path) -> None:
+    """The models took only parts of the batches, whatever the data are."""
+    second = reading(1, synthetic=True, divided=True)
+    assert samples_of(tmp_path, [second, second]) == 32.0
 
 
 @pytest.mark.parametrize(
