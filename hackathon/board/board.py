@@ -14,6 +14,7 @@ from hackathon.board.directory import BoardDirectory, find_people, find_shared, 
 from hackathon.board.entry import Attached, Entry, clean_line
 from hackathon.board.people import People
 from hackathon.board.store import Owned, PassedOver, read_entries, write_entry
+from hackathon.config.rule import tells_failures_apart
 from hackathon.text.errors import HackathonError, RequestError
 from hackathon.text.messages import Message
 
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
 
 SHORT = 8
 """Characters of the random end of an id, which people use."""
-ANY_FAILURE = frozenset({"python-exception"})
-"""Rules that do not identify a failure."""
 TELLING = 12
 """The least number of characters in a masked log line that identifies a failure."""
 
@@ -292,7 +291,7 @@ def similar(finding: "Finding", board: Board | None = None, limit: int = 3) -> l
 def solved_like(board: Board, rule: str, text: str, limit: int = 3) -> list[Post]:
     """Return solved posts and requests of a rule, then those with the same masked log line, as `similar` does."""
     solved = [post for post in reversed(board.posts) if post.solved]
-    names = rule and rule not in ANY_FAILURE
+    names = rule and tells_failures_apart(rule)
     same_rule = [post for post in solved if names and post.rule == rule]
     line = masked(clean_line(text))
     telling = len(line) >= TELLING

@@ -6,7 +6,7 @@ from hackathon.config.literals import PatternError, analysed, compiled
 from hackathon.config.problems import shown
 from hackathon.config.records import KeyPath
 from hackathon.config.report import Report
-from hackathon.config.rule import Pattern, Rule, RuleFile
+from hackathon.config.rule import EXCEPTION, FIRST_EVENT, Pattern, Rule, RuleFile
 from hackathon.text.messages import Message
 
 _ID = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
@@ -40,7 +40,7 @@ def _rule(rule: Rule, path: KeyPath, report: Report) -> None:
             path,
             id=rule.id,
         )
-    if rule.patterns and rule.fact:
+    if rule.patterns and rule.fact not in ("", EXCEPTION, FIRST_EVENT):
         report.add(
             Message("rules.fact_and_patterns", "the rule has both `patterns` and `fact`; split it into two rules"),
             (*path, "fact"),

@@ -11,8 +11,15 @@ Part = Literal[
 ]  # fmt: skip
 """The part in which a failure occurs."""
 Level = Literal["root", "likely", "secondary", "benign"]
-"""Meaning of a message: it names the cause; is probably near it; follows from another failure; is harmless."""
 LEVELS: tuple[Level, ...] = ("root", "likely", "secondary", "benign")
+"""Meaning of a message: it names the cause; is probably near it; follows from another failure; is harmless."""
+EXCEPTION = "log:exception"
+"""The fact that an exception ended a rank and no rule finds its words in the log. The patterns of a rule with this fact
+are compared with the exception alone: `Name: message « statement`, from its beginning."""
+FIRST_EVENT = "log:first-event"
+"""The fact that no rule finds a cause, and the log has an event. A rule's patterns are searched for in its line."""
+ANY_EXCEPTION = "python-exception"
+"""The rule for exceptions of which nothing is known; whoever `follows` it follows every exception."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +71,10 @@ class Rule:
     unless: list[Pattern] = field(default_factory=list)
     """A match is ignored if one of these is in the same line or the few lines after it."""
     fact: str = ""
-    """Instead of patterns: the name of a check of the run's own records, e.g. `state:TIMEOUT` or `silent:same-data`."""
+    """Instead of patterns: the name of a check of the run's own records, e.g. `state:TIMEOUT` or `silent:same-data`.
+
+    `log:exception` and `log:first-event` also take patterns: of the exception that ended a rank, of the first event.
+    """
     thresholds: dict[str, float] = field(default_factory=dict)
     """Numbers that the check compares with."""
     where: list[Literal["rank", "job", "scheduler"]] = field(default_factory=list)
@@ -89,3 +99,8 @@ class RuleFile:
 
     rules: list[Rule]
     """The rules; each replaces the rule with its id further along the search path."""
+
+
+def tells_failures_apart(rule: str) -> bool:
+    """Return whether two runs in which this rule gives the cause failed for the same reason."""
+    return rule not in (ANY_EXCEPTION, "first-event") and not rule.startswith(("exception-", "event-"))

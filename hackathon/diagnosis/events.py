@@ -1,14 +1,22 @@
-"""Find the first fatal event of a log by its form, for failures that no rule knows.
+"""Find the first fatal event of a log by its form, and name the kind of an exception, where no rule knows the failure.
 
 An event is a line that a compiler, a logger, the C++ runtime or the kernel writes when something ends; Python's
 tracebacks are read in log_tails. A launcher's line about the end of others is not an event. Tables of nvidia-smi show
 processes that also hold memory on GPU 0.
+
+The kind of an exception follows from its name, its message, its statement, and who raised it. Rules with the fact
+`log:exception` and patterns name kinds; the first whose pattern matches counts. Behind them come the rules for
+exceptions that a library raised (`log:exception-in-library`), for checks of the user's own code
+(`log:exception-own`), and for all others (`log:exception` without patterns).
 """
 
 import re
 from collections.abc import Collection, Sequence
 
-from hackathon.diagnosis.log_tails import End, TailLine, at_end
+from hackathon.config.rule import EXCEPTION, Rule
+from hackathon.diagnosis.check_command import NOT_KNOWN
+from hackathon.diagnosis.log_tails import End, TailLine, Traceback, at_end, is_own
+from hackathon.diagnosis.needles import expression_of
 from hackathon.diagnosis.unknown import is_error
 from hackathon.schedulers.failures import DAEMON_LINES
 
@@ -17,11 +25,12 @@ _BUILD = re.compile(
     r"|\bg?make(?:\[\d+\])?: \*\*\*"
 )
 _NATIVE = re.compile(
-    r"terminate called|what\(\):  |\bBUG: |\bpanicked at\b|Fatal Python error|^\s*FATAL\b|^\[?FATAL\]?[ :]"
+    r"terminate called|\bCheck failed: "
+    r"|what\(\):  |\bBUG: |\bpanicked at\b|Fatal Python error|^\s*FATAL\b|^\[?FATAL\]?[ :]"
 )
 _LAUNCHER = re.compile(
     r"torch[/.]distributed[/.](?:elastic|run|launcher)|ChildFailedError|closing signal|^srun: "
-    rf"|{DAEMON_LINES}|exitcode\s*:|^pdsh@|ssh exited with exit code|subprocess-exited-with-error"
+    rf"|{DAEMON_LINES}|exitcode\s*:|^pdsh@|ssh exited with exit code|subprocess-exited-with-error|fatal: not a git repo"
     r"|Traceback \(most recent"
 )
 
@@ -83,3 +92,81 @@ def on_gpu_zero(ends: Sequence[End]) -> tuple[int, TailLine, int] | None:
         if len(extra) > 1:
             return number, rows[extra[0]], len(extra)
     return None
+
+
+VALUES = ("exception", "name", "place", "package", "by", "statement", "what")
+"""Placeholders in the texts of these rules."""
+LETTERS = 300
+"""Characters of an exception that are shown."""
+_PACKAGE = re.compile(r"(?:site|dist)-packages/(?P<name>[A-Za-z]\w*)")
+_BRACKETS = re.compile(r"\{[^{}\[\]()]+\}|\[[^{}\[\]()]+\]|\([^{}\[\]()]{12,}\)")
+_DEEPEST = 3
+_OWN_CHECK = re.compile(r"(?:raise|assert)\b")
+# Packages that only carry an exception from another process.
+_CARRIERS = frozenset({"ray", "hackathon"})
+
+
+def exception_kind(rules: Sequence[Rule], traceback: Traceback) -> tuple[Rule, dict[str, str]] | None:
+    """Return the rule that names the kind of an exception, and its values; None without rules for exceptions."""
+    text = _text(traceback)
+    package = _package(traceback.path)
+    values = {
+        "exception": text,
+        "name": text.partition(":")[0].strip(),
+        "place": traceback.place or NOT_KNOWN,
+        "package": package,
+        "by": package or "the program",
+        "statement": traceback.statement,
+        "what": f"{traceback.place}: {text}" if traceback.place else text,
+    }
+    return kind_of_words(rules, values, own=is_own(traceback.path) and bool(_OWN_CHECK.match(traceback.statement)))
+
+
+def kind_of_words(
+    rules: Sequence[Rule], values: dict[str, str], *, own: bool = False
+) -> tuple[Rule, dict[str, str]] | None:
+    """Return the rule that names the kind of an exception, and its values with those of the pattern.
+
+    `values`: exception, statement, package. `own`: the user's own code checks something.
+    """
+    # text in brackets is a value, a name or a place
+    message = values["exception"]
+    for _ in range(_DEEPEST):
+        message = _BRACKETS.sub("()", message)
+    text = without_modules(f"{message} « {values['statement']}")
+    for rule in rules:
+        if rule.fact != EXCEPTION:
+            continue
+        for pattern in rule.patterns:
+            if match := expression_of(pattern).match(text):
+                return rule, values | {key: value for key, value in match.groupdict().items() if value}
+    fact = "log:exception-own" if own else "log:exception-in-library" if values["package"] else EXCEPTION
+    plain = {rule.fact: rule for rule in reversed(rules) if not rule.patterns}
+    general = plain.get(fact) or plain.get(EXCEPTION)
+    return (general, values) if general is not None else None
+
+
+def without_modules(text: str) -> str:
+    """Return an exception's text without the modules before its name."""
+    name, colon, message = text.partition(":")
+    return f"{name.rpartition('.')[2]}{colon}{message}"
+
+
+def _text(traceback: Traceback) -> str:
+    """Return an exception as one line; the one around which another was put, and for an assertion its condition."""
+    if traceback.wrapped:
+        return traceback.wrapped[:LETTERS]
+    name, _, message = traceback.exception.partition(":")
+    if message.strip():
+        return traceback.exception[:LETTERS]
+    more = [line.read.text.strip() for line in traceback.lines if line.offset > traceback.at]
+    message = " ".join(text for text in more if text) or (
+        traceback.statement if traceback.statement.startswith("assert ") else ""
+    )
+    return f"{name}: {message}"[:LETTERS] if message else traceback.exception
+
+
+def _package(path: str) -> str:
+    """Return the package that a file belongs to; "" for Python's own and those that carry others' exceptions."""
+    match = _PACKAGE.search(path)
+    return match["name"] if match and match["name"] not in _CARRIERS else ""

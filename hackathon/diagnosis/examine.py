@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from hackathon.config.rule import LEVELS, Rule
+from hackathon.config.rule import ANY_EXCEPTION, EXCEPTION, FIRST_EVENT, LEVELS, Rule
 from hackathon.diagnosis.check_command import NOT_KNOWN, commands_here
 from hackathon.diagnosis.checks import find_check
 from hackathon.diagnosis.copied_paths import left_behind
-from hackathon.diagnosis.events import first_event, on_gpu_zero
+from hackathon.diagnosis.events import LETTERS, exception_kind, first_event, kind_of_words, on_gpu_zero
 from hackathon.diagnosis.exit_checks import killed_ranks
 from hackathon.diagnosis.exits import Exits, first_exit, labelled_ranks, left_among, read_exits
 from hackathon.diagnosis.facts import FactHit, RunFacts
@@ -57,9 +57,12 @@ _NO_CAUSE = frozenset(
         "ProcessExitedException",
     }
 )
+_EXCEPTION = re.compile(r"(?:[a-z_]\w*\.)*[A-Z]\w*(?:Error|Exception)\b")
 _FOLLOWING = frozenset(
     {"BrokenPipeError", "ConnectionResetError", "ConnectionRefusedError", "ConnectionError", "EOFError"}
 )
+# Exceptions of a rank whose partners ended first, as all do when a job is stopped.
+_OF_OTHERS = re.compile(r"(?i)gloo|nccl|connection|socket|broken pipe|time-?d?[ -]?out|peer|\branks?\b|process group")
 # Message of a rank that gave up waiting for another: its later exceptions follow from that.
 _GAVE_UP = re.compile(r"(?i)timed\s+out|time-?out|failed\s+to\s+pass\s+monitoredBarrier")
 
@@ -130,8 +133,9 @@ class _Examined:
 
     def __init__(self, files: Sequence[LogFile], rules: Sequence[Rule], facts: RunFacts | None) -> None:
         self._rules, self._facts = rules, facts
-        self._by_fact = {rule.fact: rule for rule in rules if rule.fact}
-        self._first_event = rule.id if (rule := self._by_fact.get("log:first-event")) is not None else ""
+        self._by_fact = {rule.fact: rule for rule in rules if rule.fact and not rule.patterns}
+        self._exceptions = [rule for rule in rules if rule.fact.startswith(EXCEPTION)]
+        self._first_event = rule.id if (rule := self._by_fact.get(FIRST_EVENT)) is not None else ""
         share = max(LEAST_TAIL, min(TAIL, TAILS // max(1, len(files))))
         self._ends: list[End] = [read_end(number, file, share) for number, file in enumerate(files)]
         self._files = [_merged(file, end) for file, end in zip(files, self._ends, strict=True)]
@@ -277,7 +281,6 @@ class _Examined:
         tracebacks = last_tracebacks(self._ends, self._files)[:TRACEBACKS]
         if not tracebacks:
             return []
-        generic = self._by_fact.get("log:exception")
         matches: list[RulePlace] = []
         with tempfile.TemporaryDirectory(prefix="hackathon-") as folder:
             pieces = []
@@ -306,19 +309,17 @@ class _Examined:
                 continue  # the words are in a source line of the stack, not in the exception
             named.add(number)
             matches.append(self._of_traceback(traceback, hit.rule, line.offset, hit.evidence.text, hit.values))
-        if generic is None:
-            return matches
         inside = [(match.file, match.offset) for match in earlier if match.rule.level != "benign"]
         for number, traceback in enumerate(tracebacks):
             if number in named or traceback.name in _NO_CAUSE:
                 continue
             if any(file == traceback.file and traceback.at <= offset <= traceback.end for file, offset in inside):
                 continue
-            prefix = f"{traceback.place}: " if traceback.place else ""
-            values = {"exception": traceback.exception[:300], "place": traceback.place or NOT_KNOWN}
-            values |= {"name": traceback.name, "what": f"{prefix}{traceback.exception[:300]}"}
-            match = self._of_traceback(traceback, generic, traceback.at, traceback.exception, values)
-            far = traceback.name in _FOLLOWING or _gave_up_before(traceback, earlier, generic.id)
+            if (found := exception_kind(self._exceptions, traceback)) is None:
+                continue
+            rule, values = found
+            match = self._of_traceback(traceback, rule, traceback.at, traceback.exception, values)
+            far = traceback.name in _FOLLOWING or _gave_up_before(traceback, earlier)
             matches.append(replace(match, far=far, exception=False))
         return matches
 
@@ -405,7 +406,7 @@ class _Examined:
             evidence = replace(first.evidence or Evidence("", None, ""), rank=left[0], host="")
             values = {"missing": ", ".join(str(rank) for rank in left)}
             return [replace(first, rule=rule, evidence=evidence, values=values, ranks=left, weak=False)]
-        rule = self._by_fact.get("log:first-event")
+        rule = self._by_fact.get(FIRST_EVENT)
         event = first_event(self._ends, [(match.file, match.offset) for match in followers])
         if event is None:
             return self._from_exit(tracebacks)
@@ -418,7 +419,15 @@ class _Examined:
         if look_around(file, line.offset, evidence).went_on or is_warning(text, line.read.level):
             return []
         ranks = () if rank is None else (rank,)
-        return self._with_ranks([RulePlace(rule, evidence, {"what": text[:300]}, number, line.offset, 1, ranks)])
+        values = {"what": text[:LETTERS]}
+        if _EXCEPTION.match(text):
+            # an exception without its stack, as pip and Hydra print it
+            values |= {"exception": text[:LETTERS], "place": NOT_KNOWN, "statement": "", "package": ""}
+            if (found := kind_of_words([other for other in self._exceptions if other.patterns], values)) is not None:
+                rule, values = found
+        else:
+            rule = next((other for other in self._rules if other.fact == FIRST_EVENT and _is_in(other, text)), rule)
+        return self._with_ranks([RulePlace(rule, evidence, values, number, line.offset, 1, ranks)])
 
     def _from_exit(self, tracebacks: Sequence[Traceback]) -> list[RulePlace]:
         """Return a match for the rank that ended first, with an exit code and without output."""
@@ -449,7 +458,7 @@ class _Examined:
             return Circumstances(
                 failed=not finished(self._ends),
                 first_rank=self._exits.first,
-                by_itself=any(match.rule.fact == "log:exception" and not match.weak for match in matches),
+                by_itself=any(match.rule.fact.startswith(EXCEPTION) and not match.weak for match in matches),
             )
         status, first = facts.status, facts.first_failure
         failed = status.state not in (states.SUCCEEDED, states.CREATED)
@@ -462,11 +471,20 @@ class _Examined:
         ]
         ended = min(signalled, default=status.t_ended) if outside else None
         by_itself = first is not None and bool(first[1].get("exit_code")) and facts.failed_by_itself
+        # a rank that raised an exception can also go on waiting, until the job is stopped
+        raised = outside and any(
+            (match.exception or match.rule.fact.startswith(EXCEPTION))
+            and match.rule.level in ("root", "likely")
+            and not (match.weak or match.far)
+            and not (match.evidence is not None and _OF_OTHERS.search(match.evidence.text))
+            and (match.time is None or ended is None or match.time < ended)
+            for match in matches
+        )
         rank = first[0] if first is not None else status.first_rank
         killed = killed_ranks(facts) if by_itself and not outside else {}
         put_down = frozenset(rank for rank, signalled in killed.items() if signalled)
         only = len(put_down) == len(killed)
-        return Circumstances(failed, failed and not status.open, rank, ended, by_itself, put_down, only)
+        return Circumstances(failed, failed and not status.open, rank, ended, by_itself or raised, put_down, only)
 
 
 def _merged(file: LogFile, end: End) -> LogFile:
@@ -477,22 +495,26 @@ def _merged(file: LogFile, end: End) -> LogFile:
     return replace(file, rank=None) if len(labels) > 1 else file
 
 
-def _gave_up_before(traceback: Traceback, matches: Sequence[RulePlace], generic: str) -> bool:
+def _gave_up_before(traceback: Traceback, matches: Sequence[RulePlace]) -> bool:
     """Return whether a rank had given up waiting for the others before it raised an exception.
 
-    If so, the exception cannot be why the others wait. `generic`: id of the rule for exceptions; matches count whose
-    rules name it as a cause. Where ranks cannot be told apart, everything earlier in the same file counts.
+    If so, the exception cannot be why the others wait. Matches count whose rules name an exception as a cause. Where
+    ranks cannot be told apart, everything earlier in the same file counts.
     """
     return any(
         match.file == traceback.file
         and match.offset < traceback.at
         and not match.weak
-        and generic in match.rule.follows
+        and ANY_EXCEPTION in match.rule.follows
         and (match.rank is None or traceback.rank is None or match.rank == traceback.rank)
         and match.evidence is not None
         and bool(_GAVE_UP.search(match.evidence.text))
         for match in matches
     )
+
+
+def _is_in(rule: Rule, text: str) -> bool:
+    return any(expression_of(pattern).search(text) for pattern in rule.patterns)
 
 
 def _of_fact(rule: Rule, hit: FactHit) -> RulePlace:

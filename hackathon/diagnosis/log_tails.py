@@ -22,7 +22,10 @@ _FRAME = re.compile(r"\s*File \"(?P<path>[^\"]+)\", line (?P<line>\d+)(?:, in (?
 _EXCEPTION = re.compile(r"[A-Za-z_][\w.]*(?::(?:\s.*)?)?$")
 # Lines before a traceback that Python printed without stopping.
 _IGNORED = ("Exception ignored in", "--- Logging error ---")
-_CHAIN = ("During handling of the above exception", "The above exception was the direct cause")
+_WRAPS = "The above exception was the direct cause"
+_CHAIN = ("During handling of the above exception", _WRAPS)
+_STATEMENT = 200
+"""Characters of a statement in a stack that are kept."""
 # Lines after an exception that are not part of its message: launchers, schedulers, shells, ChainerMN's hook (a box of
 # stars) and the C++ runtime report the end.
 _AT_END = re.compile(
@@ -89,6 +92,14 @@ class Traceback:
     time: float | None = None
     lines: tuple[TailLine, ...] = ()
     """Its lines, without those of other ranks in between."""
+    path: str = ""
+    """The file that raised the exception."""
+    statement: str = ""
+    """The statement that raised it."""
+    own_statement: str = ""
+    """The statement at `place`."""
+    wrapped: str = ""
+    """The exception's line of the first traceback, where `raise … from …` put the last one around it."""
 
     @property
     def name(self) -> str:
@@ -110,6 +121,12 @@ class _Open:
     end: int = 0
     exception: str = ""
     place: str = ""
+    path: str = ""
+    statement: str = ""
+    own_statement: str = ""
+    wrapped: str = ""
+    own: bool = False
+    """The last frame is the user's own code."""
     chained: bool = False
     """Another traceback follows that belongs to this one."""
     ignored: bool = False
@@ -214,14 +231,21 @@ def _takes(traceback: _Open, line: TailLine) -> bool:
     if not traceback.exception:
         if match := _FRAME.match(text):
             # the innermost frame comes last, so the last one of the user's own code remains
-            if is_own(match["path"]):
+            traceback.path, traceback.statement, traceback.own = match["path"], "", is_own(match["path"])
+            if traceback.own:
                 traceback.place = f"{match['path'].rpartition('/')[2]}:{match['line']}"
+        elif text.startswith(" "):
+            if not traceback.statement:
+                traceback.statement = text.strip()[:_STATEMENT]
+                traceback.own_statement = traceback.statement if traceback.own else traceback.own_statement
         elif _EXCEPTION.match(text.rstrip()):
             traceback.exception, traceback.at, traceback.end = text.strip(), line.offset, behind
             traceback.time = line.read.time if line.read.time is not None else traceback.time
         return True
     if any(words in text for words in _CHAIN):
         traceback.chained = True
+        if _WRAPS in text:
+            traceback.wrapped = traceback.wrapped or traceback.exception
         return True
     if not text.strip():
         return True
@@ -251,6 +275,10 @@ def _closed(number: int, file: LogFile, traceback: _Open | None) -> list[Traceba
             host,
             traceback.time,
             lines,
+            traceback.path,
+            traceback.statement,
+            traceback.own_statement,
+            traceback.wrapped,
         )
     ]
 
@@ -311,7 +339,7 @@ _FINISHED = re.compile(
     r"(?i)\b(?:training|fine-?tuning|evaluation|validation|run|job|experiment|rank \d+)\b.{0,40}"
     r"\b(?:finished|completed?|done|ended|exiting)\b"
     r"|^\W*(?:done|finished|completed?|all (?:epochs |steps |ranks )?(?:are )?done|success)\b"
-    r"|\btrain_runtime\b|正常終了|(?:学習|訓練|実行|処理).{0,12}(?:終了|完了)"
+    r"|\btrain_runtime\b|^Successfully (?:installed|built)\b|正常終了|(?:学習|訓練|実行|処理).{0,12}(?:終了|完了)"
 )
 _NOT_FINISHED = re.compile(
     r"(?i)\b(?:not|un|no|non)\b|error|fail|abort|kill|exception|signal|exit(?:ed)? (?:code|status|with)|timed? ?out"

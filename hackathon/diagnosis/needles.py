@@ -209,7 +209,7 @@ def needles_of(rules: Sequence[Rule]) -> list[Needle]:
     """Return the literals of all patterns, each once."""
     needles: dict[tuple[bytes, bool], Needle] = {}
     for index, rule in enumerate(rules):
-        for pattern in rule.patterns:
+        for pattern in rule.patterns if not rule.fact else ():
             try:
                 analysis = analysed(pattern.text, pattern.regex, pattern.ignore_case)
             except PatternError:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from hackathon.config.rule import Rule
+from hackathon.config.rule import ANY_EXCEPTION, EXCEPTION, Rule
 from hackathon.diagnosis.findings import Evidence
 
 _ENDINGS = frozenset({"state:TIMEOUT", "state:CANCELLED"})
@@ -15,9 +15,9 @@ _ENDING_WORDS = re.compile(
 _KILLED = re.compile(r"line \d+:\s+\d+ Killed\b|: (?:行 \d+|\d+ 行): {1,4}\d+ 強制終了 |exited on signal 9 \(Killed\)")
 # Parts below the others: their messages explain those of the parts above.
 _GROUND = ("scheduler", "hardware")
-_GENERIC = "log:exception"
-GENERIC = frozenset({_GENERIC, "log:first-event"})
-"""Facts of rules that name an event without knowing its cause."""
+_EXCEPTIONS = (EXCEPTION, "log:exception-in-library", "log:exception-own")
+GENERIC = frozenset({*_EXCEPTIONS, "log:first-event"})
+"""Facts of rules that name an event by its form."""
 
 
 @dataclass(frozen=True)
@@ -145,12 +145,14 @@ def _followers(matches: Sequence[RulePlace]) -> set[str]:
     earnest = {
         match.rule.id
         for match in matches
-        if not match.weak and match.rule.level != "secondary" and not (match.far and match.rule.fact == _GENERIC)
+        if not match.weak and match.rule.level != "secondary" and not (match.far and match.rule.fact in _EXCEPTIONS)
     }
     rules = {match.rule.id: match.rule for match in matches}
     followers = {name for name, rule in rules.items() if rule.level == "secondary"}
+    exceptions = [name for name, rule in rules.items() if rule.fact in _EXCEPTIONS]
     for name, rule in rules.items():
-        causes = [other for other in rule.follows if other in earnest and other != name]
+        named = {*rule.follows, *(exceptions if ANY_EXCEPTION in rule.follows else ())}
+        causes = [other for other in named if other in earnest and other != name]
         if any(name not in rules[other].follows for other in causes):
             followers.add(name)
     return followers
@@ -206,7 +208,7 @@ def _band(match: RulePlace, about: Circumstances, follower: bool) -> int:
     certain = match.rule.level == "root"
     if match.ending:
         return 62 if about.by_itself else 30
-    if match.rule.fact == _GENERIC:
+    if match.rule.fact in _EXCEPTIONS:
         return WEAK if match.weak else 60
     if match.rule.fact in GENERIC:
         return WEAK

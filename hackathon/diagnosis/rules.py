@@ -6,11 +6,12 @@ from pathlib import Path
 
 from hackathon.config.problems import ConfigError, Problem, shown
 from hackathon.config.records import KeyPath
-from hackathon.config.rule import Example, Rule
+from hackathon.config.rule import EXCEPTION, Example, Rule
 from hackathon.config.rule_files import load_rule_file
 from hackathon.config.yaml import read_yaml
 from hackathon.diagnosis.check_command import every_form, misplaced
 from hackathon.diagnosis.checks import names
+from hackathon.diagnosis.events import VALUES, without_modules
 from hackathon.diagnosis.facts import RunFacts
 from hackathon.diagnosis.needles import expression_of
 from hackathon.diagnosis.scan import Scanner
@@ -19,6 +20,9 @@ from hackathon.text.messages import Message
 from hackathon.text.paths import shipped
 
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
+_NOT_RECOGNISED = Message(
+    "rules.not_recognised", "rule {id} does not match this example; the pattern must occur in it as in the log"
+)
 _Complaint = tuple[str, KeyPath, dict[str, str]]
 
 
@@ -81,17 +85,17 @@ def _recognised(rule: Rule, scanner: Scanner) -> Iterator[_Complaint]:
     """Yield the examples that the rule misses, and those of harmless rules that another rule reports as a failure."""
     if not rule.patterns:
         return
+    if rule.fact:
+        for path, example in _examples(rule):
+            text = without_modules(example.text) if rule.fact == EXCEPTION else example.text
+            search = "match" if rule.fact == EXCEPTION else "search"
+            if not any(getattr(expression_of(pattern), search)(text) for pattern in rule.patterns):
+                yield _NOT_RECOGNISED, (*path, "text"), {}
+        return
     for path, example in _examples(rule):
         matches = {hit.rule.id: hit.rule for hit in scanner.scan_text(example.text)}
         if rule.id not in matches:
-            yield (
-                Message(
-                    "rules.not_recognised",
-                    "rule {id} does not match this example; the pattern must occur in it as in the log",
-                ),
-                (*path, "text"),
-                {},
-            )
+            yield _NOT_RECOGNISED, (*path, "text"), {}
         worse = sorted(other.id for other in matches.values() if rule.level == "benign" and other.level != "benign")
         if worse:
             yield (
@@ -108,7 +112,7 @@ def _texts(rule: Rule) -> Iterator[_Complaint]:
     """Yield unknown placeholders in the texts of a rule with patterns."""
     if not rule.patterns:
         return
-    placeholders = {"rank", "host", *RunFacts(Path("/nonexistent")).numbers}
+    placeholders = {"rank", "host", *(VALUES if rule.fact else ()), *RunFacts(Path("/nonexistent")).numbers}
     for pattern in rule.patterns:
         placeholders |= set(expression_of(pattern).groupindex)
     for path, text in _all_texts(rule):
@@ -174,6 +178,16 @@ def _complete(rule: Rule) -> Iterator[_Complaint]:
             ("sample",),
             {},
         )
+    for number, variant in enumerate(rule.variants):
+        if not variant.source.strip():
+            yield (
+                Message(
+                    "rules.no_source_of_variant",
+                    "a variant of {id} has no `source`; name the program, its version and the file of this wording",
+                ),
+                ("variants", number),
+                {},
+            )
     if not rule.variants:
         yield Message("rules.no_variant", "{id} has no `variants`"), (), {}
 

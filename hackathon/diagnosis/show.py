@@ -34,7 +34,7 @@ _DIAGNOSIS_TEXTS = {
     "secondary": N_("Follow-on error: {part}"),
 }
 
-NOT_KNOWN = frozenset({"python-exception", "first-event"})
+NOT_KNOWN = frozenset({"python-exception", "exception-in-library", "first-event"})
 """Rules that show an event without knowing its cause."""
 _FOR_A_TUTOR = N_("For a tutor: hackathon diagnose {target!q} --bundle FILE.tar.gz")
 

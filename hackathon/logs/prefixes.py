@@ -13,6 +13,7 @@ Forms, and their sources:
   PyTorch's c10 without it (no thread there, and a month of one digit is not padded: `E626`), absl
 - `(pid=1234) `, `(RayTrainWorker pid=1234, ip=10.0.0.3) `, `(raylet, ip=10.0.0.3) `: Ray (ray-project/ray#31828);
   `(worker6, rank=6, pid=8930, ip=10.42.3.242) `: SkyPilot on Ray (sky/backends/task_codegen.py)
+- `node02: `: pdsh, which DeepSpeed starts other nodes with (src/pdsh/dsh.c)
 - `2026-11-21 10:00:00,123`, `[2026-11-21 10:00:00]`, `2026-11-21T10:00:00Z`: Python's logging and others;
   `2026-11-21 10:00:00.123456: E tensorflow/`: TensorFlow
 """
@@ -56,7 +57,9 @@ class Prefixed:
     stream: str = ""
     """`stdout` or `stderr`, if the launcher wrote it."""
     source: str = ""
-    """Writer of the outermost prefix: openmpi, horovodrun, torchrun, mpich, srun, ucx, nccl, ray, glog, logging, ""."""
+    """Writer of the outermost prefix: openmpi, horovodrun, torchrun, mpich, srun, pdsh, ucx, nccl, ray, glog, logging,
+    "".
+    """
     level: str = ""
     """Level of a glog stamp: D, I, W, E, F or C."""
 
@@ -108,6 +111,8 @@ _ROUND = (
 )
 _LABEL_BRACKET = _compiled("mpich", r"\[(?P<rank>\d{1,7})\] ")
 _LABEL = _compiled("srun", r" {0,6}(?P<rank>\d{1,7}): ")
+# A host's name has a digit, unlike the first word of most messages.
+_HOST_LABEL = re.compile(rf"{_NO_HOST}(?=[\w.-]*\d)(?P<host>[A-Za-z][\w.-]{{1,63}}): ", re.ASCII)
 _DIGIT = (_compiled("logging", rf"{_DATE}(?=[^\w.+]|\Z)(?:: | ?- ?| ?\| ?|\s)?"),)
 _LETTER = (
     _compiled("glog", _GLOG),
@@ -155,26 +160,32 @@ def read_prefix(line: str, now: float | None = None, *, labelled: bool = False) 
 
 
 def is_labelled(lines: Iterable[str]) -> bool:
-    """Return whether a log's lines begin with ranks (`srun --label`), by its first SAMPLE lines.
+    """Return whether a log's lines begin with ranks (`srun --label`) or hosts (pdsh), by its first SAMPLE lines.
 
-    This holds when nearly all begin with a number, and numbers are repeated: a listing with line numbers has each once.
-    The launcher's own messages have no label.
+    This holds when nearly all begin with a number or with one of few names of hosts, and numbers are repeated: a
+    listing with line numbers has each once. The launcher's own messages have no label.
     """
     ranks = (line for line in lines if line.strip() and not line.startswith(("srun: ", *DAEMONS, "hackathon: ")))
     sample = list(islice(ranks, SAMPLE))
     matches = [_LABEL[1].match(line) or _LABEL_BRACKET[1].match(line) for line in sample]
     labels = [int(match["rank"]) for match in matches if match]
-    return len(labels) >= 3 and len(labels) >= 0.9 * len(sample) and len(set(labels)) <= 0.75 * len(labels)
+    if len(labels) >= 3 and len(labels) >= 0.9 * len(sample) and len(set(labels)) <= 0.75 * len(labels):
+        return True
+    # pdsh does not label what the launcher prints itself, with the time first
+    printed = [line for line in sample if not line.startswith("[20")]
+    hosts = [match["host"] for line in printed if (match := _HOST_LABEL.match(line[:START]))]
+    return len(hosts) >= 3 and len(hosts) >= 0.9 * len(printed) and len(set(hosts)) <= 0.5 * len(hosts)
 
 
 class _Facts:
     """The facts of one line's prefixes so far; the outermost takes precedence."""
 
-    __slots__ = ("host", "level", "now", "pid", "rank", "source", "stream", "time")
+    __slots__ = ("exact", "host", "level", "now", "pid", "rank", "source", "stream", "time")
 
     def __init__(self, now: float | None) -> None:
         self.now = now
         self.rank: int | None = None
+        self.exact = False
         self.pid: int | None = None
         self.time: float | None = None
         self.host = self.stream = self.source = self.level = ""
@@ -182,8 +193,10 @@ class _Facts:
     def take(self, source: str, match: re.Match[str]) -> None:
         groups = match.groupdict()
         self.source = self.source or source
-        if self.rank is None and groups.get("rank"):
-            self.rank = int(groups["rank"])
+        # PyTorch's own label is the rank; a launcher around torchrun counts the nodes
+        exact = match[0].startswith("[rank")
+        if groups.get("rank") and (self.rank is None or (exact and not self.exact)):
+            self.rank, self.exact = int(groups["rank"]), exact
         if not self.host and groups.get("host") and groups["host"] != "unknown":
             self.host = groups["host"]
         if self.pid is None and (pid := groups.get("pid")) and pid != "unknown":
@@ -223,6 +236,9 @@ def _step(line: str, facts: _Facts, labelled: bool | None) -> str | None:
                 facts.take(source, match)
                 return line[match.end() :]
             return None
+    if labelled and not facts.source and first.isalpha() and (match := _HOST_LABEL.match(start)):
+        facts.take("pdsh", match)
+        return line[match.end() :]
     if " [" in start and first.isalnum() and (match := _NCCL.match(start)):
         facts.take("nccl", match)
         return line[match.end() :]

@@ -4,8 +4,9 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from hackathon.board.board import ANY_FAILURE, masked
+from hackathon.board.board import masked
 from hackathon.board.people import People
+from hackathon.config.rule import tells_failures_apart
 from hackathon.index.catalog import Catalog
 from hackathon.index.record import RunEntry
 from hackathon.runs.states import CANCELLED, HELD, OPEN, SUCCEEDED
@@ -120,7 +121,7 @@ def cause_of(kind: str, run: RunEntry) -> str:
         return "check" if run.check_passed is False else _words(str(run.warnings[-1]))
     if kind != "failed":
         return kind
-    if run.rule and run.rule not in ANY_FAILURE:
+    if run.rule and tells_failures_apart(run.rule):
         return run.rule
     diagnosis = run.told_in("en")
     if diagnosis is None:

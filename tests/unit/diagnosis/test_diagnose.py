@@ -177,7 +177,7 @@ def test_a_rank_that_is_killed_after_the_failure_of_another_is_not_the_cause(
         run.rank(1, "told", "ended", **last)
     else:
         run.rank(1, "told")
-    assert root(run) == ("python-exception", "framework", 0)
+    assert root(run) == ("exception-key", "framework", 0)
     # one that nobody had told to end was killed by something else
     run.rank(2, "ended", code=137, signal=9)
     run.log("job", text.replace("process rank 1", "process rank 2"))
@@ -217,7 +217,24 @@ def test_exit_codes_of_the_shell(tmp_path: Path, code: int, rule: str) -> None:
 def test_a_rank_that_failed_by_itself_before_the_walltime_is_the_cause(tmp_path: Path) -> None:
     run = Run(tmp_path, state="TIMEOUT").rank(0, "told", "ended", code=143, signal=15).log("rank-0", "step 10 loss 0.3")
     run.rank(1, "ended", code=1, at=-300).log("rank-1", KEY)
-    assert root(run) == ("python-exception", "framework", 1)
+    assert root(run) == ("exception-key", "framework", 1)
+
+
+@pytest.mark.parametrize("state", ["CANCELLED", "TIMEOUT"])
+def test_an_exception_before_the_job_was_stopped_is_the_cause(tmp_path: Path, state: str) -> None:
+    """The rank that raised went on waiting, for example in a thread; `try` or the scheduler ended the job."""
+    run = Run(tmp_path, state=state)
+    for rank in (0, 1):
+        run.rank(rank, "told", "ended", code=143, signal=15)
+    run.log("rank-0", "step 10 loss 0.3").log("rank-1", KEY)
+    assert root(run)[::2] == ("exception-key", 1)
+
+
+def test_a_stopped_job_without_an_exception_of_its_own_was_only_stopped(tmp_path: Path) -> None:
+    run = Run(tmp_path, state="CANCELLED").rank(0, "told", "ended", code=143, signal=15)
+    stopped = KEY.replace("KeyError: 7", "KeyboardInterrupt")
+    run.log("rank-0", f"step 10 loss 0.3\n{stopped}")
+    assert root(run)[0] == "job-cancelled"
 
 
 def test_in_a_hang_the_rank_that_came_less_far_is_named(tmp_path: Path) -> None:
@@ -259,12 +276,12 @@ def test_the_cause_is_kept_by_the_owner_once_the_run_is_over(
     monkeypatch.chdir(tmp_path)
     assert kept(run.directory) is None
     code, out, _ = told(capsys, "status")
-    assert code == 0 and "  framework or program: train.py:8: KeyError: 7 (" in out
+    assert code == 0 and "  framework or program: An entry is missing" in out and "train.py:8: KeyError: 7 (" in out
     found = kept(run.directory)
     assert found is not None and found == diagnose([run.path])[0]
     (run.path / "logs" / "rank-1.log").unlink()  # it is not looked for again
     code, out, _ = told(capsys, "status", "--json")
-    assert json.loads(out)["runs"][0]["finding"]["message"] == "train.py:8: KeyError: 7"
+    assert json.loads(out)["runs"][0]["finding"]["message"].endswith("train.py:8: KeyError: 7")
 
 
 @pytest.mark.slow
@@ -335,7 +352,7 @@ def test_broken_records_break_no_diagnosis(tmp_path: Path) -> None:
     (run.path / "metrics" / "rank-0.jsonl").write_text("\x00\xff")
     run.write("client/diagnosis.json", {"en": {"rule": 1}})
     (run.path / "logs" / "rank-1.log").write_bytes(b"\xff\xfe\x00" * 1000)
-    assert [each.rule for each in diagnose([run.path])] == ["python-exception"]
+    assert [each.rule for each in diagnose([run.path])] == ["exception-key"]
     assert kept(run.directory) is None
     assert diagnose_run(run.directory).run == run.path.name
 
@@ -354,7 +371,9 @@ class TestCommand:
         code, out, _ = told(self.capsys, "diagnose")
         lines = out.splitlines()
         assert code == 0 and lines[0].endswith("demo-4p-bbbbbbbb  FAILED")
-        cause = next(number for number, line in enumerate(lines) if line.startswith("Cause not known; this happened"))
+        cause = next(
+            number for number, line in enumerate(lines) if line.startswith("Cause: framework or program: An entry")
+        )
         consequence = next(number for number, line in enumerate(lines) if line.startswith("Follow-on error: gloo"))
         assert consequence < cause
         rest = "\n".join(lines[cause:])
@@ -372,10 +391,10 @@ class TestCommand:
         assert code == 0 and value["state"] == "FAILED" and value["run"].endswith("aaaaaaaa")
         first = value["findings"][0]
         assert {name: first[name] for name in ("rule", "part", "level", "message")} == {
-            "rule": "python-exception",
+            "rule": "exception-key",
             "part": "framework",
             "level": "root",
-            "message": "train.py:8: KeyError: 7",
+            "message": "An entry is missing in a dictionary, table or configuration: train.py:8: KeyError: 7",
         }
         place = {"file": "logs/rank-1.log", "line": 4, "text": "KeyError: 7", "rank": 1, "host": "n1"}
         assert first["evidence"] == place and first["advice"]
@@ -393,7 +412,7 @@ class TestCommand:
         value = json.loads(out)
         assert code == 0 and value["run"] is None
         first = value["findings"][0]
-        assert (first["rule"], first["evidence"]["file"]) == ("python-exception", "-")
+        assert (first["rule"], first["evidence"]["file"]) == ("exception-key", "-")
         code, out, _ = told(self.capsys, "diagnose", ".", "--json")
         assert [each["evidence"]["rank"] for each in json.loads(out)["findings"]] == [1, 0]
 
@@ -430,7 +449,7 @@ class TestCommand:
             code, out, _ = told(self.capsys, "diagnose", target, "--json")
             causes = {(each["run"][-8:], each["rule"]) for each in json.loads(out)["findings"]}
             assert code == 0, target
-            assert causes == {("aaaaaaaa", "python-exception"), ("bbbbbbbb", "env-module-missing")}
+            assert causes == {("aaaaaaaa", "exception-key"), ("bbbbbbbb", "env-module-missing")}
 
     def test_of_an_unknown_failure_the_log_of_the_first_rank_is_shown_and_not_our_own_lines(self) -> None:
         ended = {"exit_code": 3, "first_rank": 1, "first_host": "n1", "first_exit_code": 3}
@@ -498,7 +517,7 @@ class TestCommand:
             causes = {
                 (each["run"][-8:], each["rule"]) for each in json.loads(out)["findings"] if each["level"] == "root"
             }
-            assert code == 0 and causes == {("aaaaaaaa", "python-exception"), ("cccccccc", "job-walltime")}
+            assert code == 0 and causes == {("aaaaaaaa", "exception-key"), ("cccccccc", "job-walltime")}
 
     def test_a_broken_rule_file_is_told_and_does_no_harm(self) -> None:
         Run(self.folder).log("rank-0", KEY)

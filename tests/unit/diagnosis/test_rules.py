@@ -87,7 +87,7 @@ def test_the_shipped_files_are_complete() -> None:
 def test_every_example_is_recognised_by_every_search(file: Path, scanners: dict[str, Scanner]) -> None:
     for rule in rules_by_file()[file]:
         for example in [rule.sample, *rule.variants]:
-            if example is None or not rule.patterns:
+            if example is None or not rule.patterns or rule.fact:
                 continue
             # test_matcher.py compares the searches over composed logs
             searches = list(scanners.values()) if example is rule.sample else [scanners["ahocorasick"]]
@@ -101,7 +101,7 @@ def test_every_example_is_recognised_with_a_launchers_prefix(file: Path, scanner
     for rule in rules_by_file()[file]:
         for example in rule.variants:
             tagged = "".join(f"[1,3]<stderr>:{line}\n" for line in example.text.splitlines())
-            if rule.patterns:
+            if rule.patterns and not rule.fact:
                 hits = [hit for hit in scanners["ahocorasick"].scan_text(tagged) if hit.rule.id == rule.id]
                 assert hits, (rule.id, tagged)
 
@@ -279,6 +279,7 @@ def test_what_the_check_of_a_file_finds(tmp_path: Path) -> None:
         ("rules.one_language", "rules[1].advice"),
         ("rules.one_language", "rules[1].causes[1].text"),
         ("rules.no_source", "rules[1].sample"),
+        ("rules.no_source_of_variant", "rules[1].variants[1]"),
     }
     wrong = GOOD.replace('used up", source', 'almost used up", source').replace("{host} is", "{server} is")
     write(path, wrong + "    follows: [no-such, our-disk]\n")

@@ -283,7 +283,7 @@ def test_a_rank_that_failed_by_itself_is_the_cause(tmp_path: Path) -> None:
         log.write(
             'Traceback (most recent call last):\n  File "/work/train.py", line 8, in main\n    f()\nKeyError: 7\n'
         )
-    assert run.found()[:2] == ("python-exception", (1,))
+    assert run.found()[:2] == ("exception-key", (1,))
 
 
 JOIN = (f"{TORCH}/distributed/rendezvous.py:278 _env_rendezvous_handler",
@@ -319,7 +319,7 @@ def test_a_rank_that_raised_before_it_joined_is_the_cause(tmp_path: Path) -> Non
         log.write(
             'Traceback (most recent call last):\n  File "/work/train.py", line 2, in main\n    f()\nKeyError: 7\n'
         )
-    assert run.found()[0] == "python-exception"
+    assert run.found()[0] == "exception-key"
 
 
 def test_a_run_that_succeeded_is_not_examined(tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ FORMS = {
     "[default3]:  indented": Prefixed("  indented", 3, source="torchrun"),
     "[cli_2]: aborting job:": Prefixed("aborting job:", 2, source="mpich"),
     "[1,0]<stderr>:[rank0]: Traceback": Prefixed("Traceback", 0, stream="stderr", source="openmpi"),
-    "[default1]:[rank9]: Traceback": Prefixed("Traceback", 1, source="torchrun"),
+    "[default1]:[rank9]: Traceback": Prefixed("Traceback", 9, source="torchrun"),
     "12: [node1:4242] *** An error occurred in MPI_Allreduce": Prefixed(
         "*** An error occurred in MPI_Allreduce", 12, "node1", 4242, None, "", "srun"
     ),
@@ -164,3 +164,24 @@ def test_nothing_raises_and_the_text_is_the_lines_end(line: str, labelled: bool,
     if "\x1b" not in line:
         assert line.endswith(found.text)
         assert (found.source == "") == (found.text == line)
+
+
+def test_hosts_before_lines_are_those_of_pdsh() -> None:
+    """pdsh labels what the hosts print (`%S: `); DeepSpeed's own lines come without a label, with the time first."""
+    launcher = [
+        "[2026-05-01 10:00:00,123] [INFO] [runner.py:568:main] cmd = /opt/env/bin/python -u -m deepspeed.launcher"
+    ]
+    lines = [
+        "node02: Traceback (most recent call last):",
+        "node02:     x = f()",
+        "node03: step 1 loss 2.3",
+        "node03: KeyError: 3",
+    ]
+    assert is_labelled([*launcher * 9, *lines])
+    read = read_prefix("node02: [rank3]: KeyError: 3", labelled=True)
+    assert (read.host, read.rank, read.text) == ("node02", 3, "KeyError: 3")
+    # srun --label counts the torchrun of each node
+    assert read_prefix("0: [rank3]: KeyError: 3", labelled=True).rank == 3
+    assert not is_labelled(["epoch1: loss 0.3", "epoch2: loss 0.2", "epoch3: loss 0.1"])
+    assert not is_labelled(["train.py: starting", "RuntimeError: x", "loss: 3"])
+    assert read_prefix("node02: a", labelled=False).host == ""
