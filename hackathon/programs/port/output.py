@@ -25,6 +25,8 @@ _HARMLESS = {
     "is_available", "device_count", "current_device", "max_memory_allocated", "memory_allocated", "get_scale", "std",
     "dirname", "basename", "getenv", "rjust", "ljust", "average", "log", "argmax", "argmin",
     "eq", "ne", "norm", "count_nonzero", "squeeze", "view", "any", "all", "print", "tuple", "set", "dumps", "median",
+    "clamp", "clamp_", "clip", "reshape", "permute", "transpose", "unsqueeze", "flatten", "double", "long", "byte", "to",
+    "add", "sub", "mul", "div", "pow", "repeat", "expand", "contiguous", "clone", "astype", "gt", "lt", "ge", "le",
 }  # fmt: skip
 """Calls that no other process waits for, so that only one process may make them."""
 _PRINTS = {"print", "sys.stdout.write", "sys.stdout.flush", "sys.stderr.write", "sys.stderr.flush", "tqdm.tqdm.write"}
@@ -200,7 +202,11 @@ def harmless(functions: Functions, call: cst.Call, output: Output, depth: int = 
         return (
             depth > 0
             and own not in functions.trains
-            and all(harmless(functions, inner, output, depth - 1) for inner in calls(functions.program, own.body))
+            and all(
+                harmless(functions, inner, output, depth - 1)
+                for inner in calls(functions.program, own.body)
+                if functions.target(inner) is not own
+            )
         )
     full = functions.imports.full(call.func)
     last = (method(call) or full).rpartition(".")[2]

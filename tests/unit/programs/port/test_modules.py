@@ -457,3 +457,11 @@ def test_a_download_in_an_own_module_is_asked_about(tmp_path: Path) -> None:
     train = HEAD + "from data import training_set\n" + NET + "data = training_set()\n" + LOOP
     made = ported(tmp_path, {"train.py": train, "data.py": sets})
     assert [finding.file for finding in made.findings if finding.rule == "ask-download"] == [str(tmp_path / "data.py")]
+
+
+def test_a_picture_that_is_scaled_before_it_is_saved_is_saved_by_one_process(tmp_path: Path) -> None:
+    scaled = "\n\ndef scaled(x):\n    return ((x + 1) / 2).clamp(0, 1).reshape(-1, 1, 2, 2)\n\n\n"
+    train = HEAD + "from torchvision.utils import save_image\n" + scaled + NET + DATA + LOOP
+    made = ported(tmp_path, {"train.py": train + "    save_image(scaled(x), f'{epoch}.png')\n"})
+    assert not questions(made)
+    assert "    if RANK == 0:\n        save_image(scaled(x)" in after(made, "train.py")
