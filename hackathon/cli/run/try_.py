@@ -92,14 +92,15 @@ def command(
     reports = read_sources(sources, largest)
     bare = [report for report, _ in reports]
     rehearsals: list[Understood] = []
+    runs: list[RunDirectory] = []
     wrong = any(report.has_errors for report in bare)
     if not wrong or force:
         runs, states = _run(planned, limits, yes)
         rehearsals = [_understood(run, state) for run, state in zip(runs, states, strict=True)]
-        note_told(runs)
     problems = findings(rehearsals)
     ready = is_ready(bare, problems, rehearsals)
     compared = _compared(in_debug_queue(sources), limits, yes) if ready and len(rehearsals) > 1 else None
+    note_told(runs)
     if compared is not None and compared.result == "differs":
         problems, ready = [compared_finding(compared), *problems], False
     if as_json:
@@ -119,7 +120,7 @@ def in_debug_queue(sources: "Sources") -> "Sources":
 
 
 def _compared(sources: "Sources", limits: "RehearsalLimits", yes: bool) -> "Compared | None":
-    """Run a ported program and its original with the same samples in each step; None for other programs."""
+    """Run a ported program and its original with the same samples in each step; None for others, and for a no."""
     from hackathon.jobs.resolve import points, resolve
     from hackathon.rehearsal import comparison
     from hackathon.rehearsal.rehearsal import note_told
@@ -131,7 +132,10 @@ def _compared(sources: "Sources", limits: "RehearsalLimits", yes: bool) -> "Comp
     one, several = points(sources, [1, comparison.PROCESSES], "weak")
     planned = _planned(sources, comparison.compared_requests(one, several, command), limits)
     click.echo(_("comparing the losses of the ported program with those of {name}", name=name), err=True)
-    runs, states = _run(planned, limits, yes, comparison.TAGS)
+    try:
+        runs, states = _run(planned, limits, yes, comparison.TAGS)
+    except click.Abort:  # a no to these jobs: what is known already is told
+        return None
     note_told(runs)
     return comparison.compare(name, runs, states)
 

@@ -465,3 +465,14 @@ def test_a_picture_that_is_scaled_before_it_is_saved_is_saved_by_one_process(tmp
     made = ported(tmp_path, {"train.py": train + "    save_image(scaled(x), f'{epoch}.png')\n"})
     assert not questions(made)
     assert "    if RANK == 0:\n        save_image(scaled(x)" in after(made, "train.py")
+
+
+def test_a_copy_of_what_one_process_saved_is_made_by_that_process(tmp_path: Path) -> None:
+    save = (
+        "\n\ndef save(state, best):\n    torch.save(state, 'last.pt')\n"
+        "    if best:\n        shutil.copyfile('last.pt', 'best.pt')\n\n\n"
+    )
+    train = "import shutil\n" + HEAD + save + NET + "shutil.copy('here', 'there')\n" + DATA + LOOP
+    text = after(ported(tmp_path, {"train.py": train + "    save(net.state_dict(), epoch == 1)\n"}), "train.py")
+    assert "        if RANK == 0:\n            shutil.copyfile('last.pt', 'best.pt')" in text
+    assert "\nshutil.copy('here', 'there')\n" in text  # every node may need its own
