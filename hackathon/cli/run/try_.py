@@ -134,7 +134,7 @@ def _compared(sources: "Sources", limits: "RehearsalLimits", yes: bool) -> "Comp
     click.echo(_("comparing the losses of the ported program with those of {name}", name=name), err=True)
     try:
         runs, states = _run(planned, limits, yes, comparison.TAGS)
-    except click.Abort:  # a no to these jobs: what is known already is told
+    except click.Abort:  # a no to these jobs: the first runs are printed all the same
         return None
     note_told(runs)
     return comparison.compare(name, runs, states)
