@@ -102,13 +102,13 @@ def _program(path: Path) -> "SingleGpuProgram":
     import os
 
     from hackathon.config.load import find_project
-    from hackathon.programs.port.modules import read_project
+    from hackathon.programs.port.modules import package_folder, read_project
     from hackathon.programs.port.source import read_program
 
     if str(path) == "-" or not path.is_file():
         return read_program(path)
     beside = path.resolve().parent
-    folder = find_project(beside) or beside
+    folder = package_folder(find_project(beside) or beside, path.resolve())
     shown = path.parent if folder == beside else Path(os.path.relpath(folder))
     return read_project(folder, str(path.resolve().relative_to(folder)), shown)
 

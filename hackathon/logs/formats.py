@@ -69,6 +69,8 @@ class Format:
     """First values of a throughput that are skipped as warm-up if there are more."""
     imports: tuple[str, ...] = ()
     """Packages whose programs print it."""
+    uses: str = ""
+    """Expression for a name of such a package without which its programs do not print it."""
     whole: bool = False
     """True: lines may be longer than LONGEST."""
     last: bool = False
@@ -104,9 +106,11 @@ FORMATS: tuple[Format, ...] = (
              "train_tokens_per_second": "tokens_per_s"},
         ),
         ("samples_per_s", "tokens_per_s", "steps_per_s"), imports=("transformers", "trl"), last=True,
+        uses=r"Trainer\b",
     ),
     Format(
-        "lightning", "Lightning", "lightning 2.6.6, pytorch/callbacks/progress/*, pytorch/loops/evaluation_loop.py",
+        "lightning", "Lightning's bar, or one like it",
+        "lightning 2.6.6, pytorch/callbacks/progress/*, pytorch/loops/evaluation_loop.py",
         ("it/s", "s/it", "Test metric", "Validate metric", "Epoch "), Lightning, ("steps_per_s",), skip_first=1,
         imports=("lightning", "pytorch_lightning"),
     ),
@@ -232,7 +236,7 @@ class Speaker:
 def expected(program: str) -> list[Format]:
     """Return the formats for a program's imports, in the table's order."""
     imports = set(re.findall(r"^[ \t]*(?:import|from)[ \t]+([A-Za-z_]\w*)", program, re.MULTILINE))
-    return [form for form in FORMATS if imports & set(form.imports)]
+    return [form for form in FORMATS if imports & set(form.imports) and re.search(form.uses, program)]
 
 
 def read_formats(

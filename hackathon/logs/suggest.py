@@ -13,7 +13,7 @@ from hackathon.logs.metrics import LONGEST, scan
 from hackathon.logs.patterns import may_never_end, may_take_long
 from hackathon.logs.suggested_times import LEAST_OF_ELAPSED, NAMES, Growth, times
 from hackathon.logs.values import NumberStream, number
-from hackathon.logs.words import EACH, ECHO, NO_TRAINING, NOT_REACHED, RATES, CustomaryWords
+from hackathon.logs.words import EACH, ECHO, NO_TRAINING, NOT_REACHED, RATES, CustomaryWords, prepares
 from hackathon.text.printable import printable
 
 MOST_LINES = 200_000
@@ -151,7 +151,7 @@ def block(suggestions: Sequence[Suggestion], notes: Iterable[str] = (), *, activ
 
 
 def _take(line: str, file: str, position: int, forms: dict[str, _Form]) -> None:
-    if not _SPEED.search(line) or ECHO.search(line):
+    if not _SPEED.search(line) or ECHO.search(line) or prepares(line):
         return
     numbers = list(_NUMBER.finditer(line))[:64]
     for index, match in enumerate(numbers):

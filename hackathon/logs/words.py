@@ -84,6 +84,8 @@ NO_TRAINING = re.compile(
 """Before a rate: it does not concern the training."""
 BAR = re.compile(r"%\||\[[0-9]{1,4}:[0-9]{2}(?::[0-9]{2})?[<,]")
 """In a progress bar, after its subject."""
+_OF_DATASETS = re.compile(r" examples/s(?:, [^\]]{0,80})?\]")
+"""The end of a progress bar of the package datasets, whatever its subject is called: it prepares data."""
 _ALL_BEFORE = re.compile(r"(?i)\b(?:total|global|overall|aggregated?|all)\b|合計|全体|全GPU|全プロセス|トータル|総計")
 _ALL_BEHIND = re.compile(
     r"\s?[(\[]?(?i:(?:in\s)?(?:total|overall|aggregated?|global|all)|合計|全体)(?![A-Za-z])(?!\s?[:=]?\s{0,4}[0-9])"
@@ -132,8 +134,7 @@ class CustomaryWords(Plain):
         text = line if line.isascii() else unicodedata.normalize("NFKC", line)
         if ECHO.search(text):
             return
-        bar = BAR.search(text)
-        if bar is None or not NO_TRAINING.search(text, 0, bar.start()):
+        if not prepares(text):
             yield from _rates(text)
             yield from _step_times(text)
         for match in _SCORE.finditer(text):
@@ -167,6 +168,12 @@ class CustomaryWords(Plain):
             if value > 1:
                 self._percent.add(name)
             yield name, value / 100 if name in self._percent else value
+
+
+def prepares(text: str) -> bool:
+    """Return whether a line is a progress bar of something else than training: loading, tokenising, evaluating."""
+    bar = BAR.search(text)
+    return bar is not None and bool(NO_TRAINING.search(text, 0, bar.start()) or _OF_DATASETS.search(text, bar.start()))
 
 
 def settled(

@@ -58,6 +58,10 @@ LOADERS, LISTS, BATCHES, INPUTS = 8, 16, 8, 16
 of a model that are looked at."""
 HEAD, ATTRIBUTES = 16, 32
 """Values of a list or a tensor, and attributes of a data set, that a checksum takes."""
+LOSSES = 256
+"""Losses that are kept to compare a training with another run of it."""
+UPDATES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
+"""Updates after which weights are compared between the ranks."""
 SYNTHETIC = ("fake", "synth", "dummy", "mock", "random")
 """Words in the names of data sets whose samples mean nothing."""
 COMMUNICATORS = (
@@ -155,6 +159,8 @@ class Recorder:
         self.wake, self.writing = allocate_lock(), allocate_lock()
         self.random = self.pid
         self.undo = []  # type: Any
+        self.comparison = None  # type: Any
+        """What is compared with another run of the same training; None in all other runs."""
 
     # ---- what the marks call, in the program's threads ----
 
@@ -405,6 +411,7 @@ class Recorder:
                     "work": [[*workload, steps] for workload, steps in list(self.workloads.items())],
                     "group": self.group.report(), "data": self.data.report(), "replicas": self.replicas,
                     "samples": dict(self.samples), "blocks": [_rounded(each) for each in list(self.blocks)],
+                    **(self.comparison.report() if self.comparison else {}),
                 }
             )  # fmt: skip
             made = self.path + ".part"
@@ -1189,6 +1196,109 @@ def attach_chainermn(recorder: Recorder, module: Any) -> None:
     mark(recorder, module._MultiNodeOptimizer, "update", entered)
 
 
+class Comparison:
+    """A training whose losses are compared with those of another run that has as many samples in each step.
+
+    Both begin with the same random numbers and read the data in the same order, whatever the number of processes; each
+    process takes its part of a batch. So their losses differ only by what is wrong, and by noise of the model itself.
+    """
+
+    def __init__(self, processes: int) -> None:
+        self.processes = processes
+        self.losses = []  # type: Any
+        """The first tensors from which a backward pass began, or their values."""
+        self.weights = {}  # type: Any
+        """Number of an update → checksum of some of the weights after it."""
+        self.updates = 0
+
+    def attach(self, recorder: Recorder) -> None:
+        """Have the modules changed once they are loaded."""
+        ATTACHED.update(
+            {
+                "torch": self.begin_equally, "numpy": self.begin_equally, "random": self.begin_equally,
+                "torch._tensor": self.read_losses, "torch.optim.optimizer": self.read_weights,
+                "torch.utils.data.sampler": self.order_alone, "torch.utils.data.distributed": self.order_together,
+                "torch.utils.data.dataloader": self.divide_batches,
+            }
+        )  # fmt: skip
+
+    def begin_equally(self, recorder: Recorder, module: Any) -> None:
+        """Set the seed of random numbers."""
+        if module.__name__ == "torch":
+            module.manual_seed(0)
+        else:
+            getattr(module, "random", module).seed(0) if module.__name__ == "numpy" else module.seed(0)
+
+    def read_losses(self, recorder: Recorder, module: Any) -> None:
+        """Keep what backward passes begin from."""
+
+        def entered(loss: Any) -> None:
+            if len(self.losses) < LOSSES and loss.numel() == 1:
+                self.losses.append(loss.detach().clone())
+
+        mark(recorder, module.Tensor, "backward", entered)
+
+    def read_weights(self, recorder: Recorder, module: Any) -> None:
+        """Take a checksum of weights after some updates; count them as in every run."""
+        attach_optimizer(recorder, module)
+
+        def updated(optimizer: Any, *_: Any) -> None:
+            try:
+                self.updates += 1
+                if self.updates in UPDATES:
+                    tensors = [tensor for group in optimizer.param_groups for tensor in group["params"]]
+                    chosen = [tensor for tensor in tensors if tensor.numel()][:HOOKED]
+                    sums = [float(tensor.detach().double().sum()) for tensor in chosen]
+                    self.weights[str(self.updates)] = checksum(sums)
+            except Exception:
+                pass
+
+        module.register_optimizer_step_post_hook(updated)
+
+    def order_alone(self, recorder: Recorder, module: Any) -> None:
+        """Shuffle as DistributedSampler does for several processes."""
+        original, times = module.RandomSampler.__iter__, {}  # type: Any
+
+        def shuffled(sampler: Any) -> Any:
+            if sampler.replacement or sampler.num_samples != len(sampler.data_source):
+                return original(sampler)
+            times[id(sampler)] = epoch = times.get(id(sampler), -1) + 1
+            torch = sys.modules["torch"]  # type: Any
+            generator = torch.Generator()
+            generator.manual_seed(epoch)
+            return iter(torch.randperm(sampler.num_samples, generator=generator).tolist())
+
+        module.RandomSampler.__iter__ = shuffled
+
+    def order_together(self, recorder: Recorder, module: Any) -> None:
+        """Count the epochs from zero, wherever the program begins."""
+        original, times = module.DistributedSampler.__iter__, {}  # type: Any
+
+        def shuffled(sampler: Any) -> Any:
+            times[id(sampler)] = epoch = times.get(id(sampler), -1) + 1
+            sampler.seed, sampler.epoch = 0, epoch
+            return original(sampler)
+
+        module.DistributedSampler.__iter__ = shuffled
+
+    def divide_batches(self, recorder: Recorder, module: Any) -> None:
+        """Give each process its part of every batch; look at the indices as in every run."""
+        attach_indices(recorder, module)
+        original = module.DataLoader.__init__
+
+        def made(loader: Any, dataset: Any, batch_size: Any = 1, *rest: Any, **options: Any) -> None:
+            if isinstance(batch_size, int) and not batch_size % self.processes:
+                batch_size //= self.processes
+            original(loader, dataset, batch_size, *rest, **options)
+
+        module.DataLoader.__init__ = made
+
+    def report(self) -> Any:
+        """Return what was seen, as JSON values."""
+        self.losses = [float(loss) for loss in self.losses]
+        return {"losses": self.losses, "weights": self.weights}
+
+
 def attach_meter(recorder: Recorder, module: Any) -> None:
     """Stand back for the Meter: it measures the same."""
 
@@ -1267,7 +1377,11 @@ def arm(path: str) -> None:
     import atexit
 
     recorder = Recorder(path)
-    for name in ATTACHED:
+    processes = os.environ.get("HK_COMPARED", "")
+    if processes.isdigit():
+        recorder.comparison = Comparison(int(processes))
+        recorder.comparison.attach(recorder)
+    for name in list(ATTACHED):
         module = sys.modules.get(name)
         if module is not None:
             attach(recorder, name, module)

@@ -327,3 +327,46 @@ def test_on_slurm(slurm: Any, tmp_path: Path) -> None:
         (1, "steps", 1),
         (2, "steps", 2),
     ]
+
+
+TRAINED = """import torch
+from torch.utils.data import DataLoader, TensorDataset
+
+source = torch.Generator().manual_seed(5)
+x = torch.randn(4096, 20, generator=source)
+y = (x @ torch.randn(20, 10, generator=source) + 2 * torch.randn(4096, 10, generator=source)).argmax(1)
+loader = DataLoader(TensorDataset(x, y), batch_size=64, shuffle=True)
+model = torch.nn.Sequential(torch.nn.Linear(20, 64), torch.nn.ReLU(), torch.nn.Dropout(0.2), torch.nn.Linear(64, 10))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
+for epoch in range(1, 5):
+    for features, labels in loader:
+        loss = torch.nn.functional.cross_entropy(model(features), labels)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    print(epoch, loss.item())
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "outcomes"),
+    [("", "", {"equal", "noise"}), ("lr=0.05", "lr=0.05 * WORLD_SIZE", {"differs"})],
+    ids=["ported rightly", "learning rate scaled"],
+)
+def test_a_ported_program_is_compared_with_its_original(
+    backend: Backend, tmp_path: Path, old: str, new: str, outcomes: set[str]
+) -> None:
+    site = project(backend, tmp_path / "ported", TRAINED)
+    site.run("port", "train.py", "--write", code=None)
+    ported = site.folder / "train.ported.py"
+    assert old in ported.read_text()
+    ported.write_text(ported.read_text().replace(old, new))
+    settings = json.loads((site.folder / "project.yaml").read_text())
+    (site.folder / "project.yaml").write_text(json.dumps({**settings, "command": "python train.ported.py"}))
+    found = rehearse(site)
+    comparison = found["comparison"]
+    assert comparison["result"] in outcomes, comparison
+    assert comparison["original"] == "train.py" and comparison["samples_per_step"] == [64, 64]
+    assert found["ready"] is (comparison["result"] != "differs")
+    assert ("ported-differs" in rules(found)) is (comparison["result"] == "differs")
+    assert len(comparison["runs"]) == 2 and {run["run"] for run in found["runs"]}.isdisjoint(comparison["runs"])

@@ -14,6 +14,7 @@ from hackathon.text.units import format_size
 if TYPE_CHECKING:
     from hackathon.jobs.plan import Plan
     from hackathon.jobs.resolve import Sources
+    from hackathon.rehearsal.comparison import Compared
     from hackathon.rehearsal.understood import Quantity, Understood
     from hackathon.rehearsal.verdict import RehearsalFinding
 
@@ -63,6 +64,7 @@ def show_rehearsal(
     rehearsals: "Sequence[Understood]",
     findings: "Sequence[RehearsalFinding]",
     ready: bool,
+    compared: "Compared | None" = None,
 ) -> None:
     """Print all results, the verdict last."""
     from hackathon.cli.program_findings import show_reports
@@ -74,6 +76,13 @@ def show_rehearsal(
         click.echo()
         for line in _lines(rehearsal):
             click.echo(printable(line))
+    if compared is not None:
+        click.echo()
+        click.echo(
+            printable(
+                _("compared with {name} on 1 process: {what}", name=compared.original, what=compared_text(compared))
+            )
+        )
     if findings:
         click.echo()
     for finding in findings:
@@ -110,6 +119,7 @@ def show_json(
     rehearsals: "Sequence[Understood]",
     findings: "Sequence[RehearsalFinding]",
     ready: bool,
+    compared: "Compared | None" = None,
 ) -> None:
     """Print all results as JSON: the findings in the form that checks share."""
 
@@ -127,9 +137,67 @@ def show_json(
             *as_json(reports),
             *({"path": path, "dialect": None, "findings": listed} for path, listed in files.items()),
         ],
+        "comparison": compared.as_json() if compared is not None else None,
         "study": _study_json(study[1]) if study else None,
     }
     echo_json(value)
+
+
+_COMPARED_TEXTS = {
+    "equal": N_("the same loss, {before} on average, in each of {steps} steps of {batch} samples"),
+    "noise": N_("equal within noise: losses of {before} and {after} ± {error} over {steps} steps of {batch} samples"),
+    "loss": N_("differs: losses of {before} and {after} ± {error} over {steps} steps of {batch} samples"),
+    "weights": N_("differs: after the same update the ranks have different weights, so the gradients are not averaged"),
+    "data": N_("differs: the ranks read the same samples"),
+    "failed_original": N_("not known: the run of {name} failed; see hackathon diagnose {first!q}"),
+    "failed_ported": N_("not known: the run of the ported program failed; see hackathon diagnose {last!q}"),
+    "no_loss": N_("not known: no loss was recorded (`loss.backward()`)"),
+    "few": N_("not known: only {steps} {steps:step|steps}"),
+    "no_batch": N_("not known: the samples of a step are not those of a DataLoader"),
+    "batch": N_("not known: a step of both processes has {others} samples, one of the original {batch}"),
+    "not_finite": N_("not known: a loss is not a number"),
+}
+"""Reason, or result without one, of a comparison → its text."""
+
+
+def compared_text(compared: "Compared") -> str:
+    """Return the result of a comparison as a phrase."""
+    return _(
+        _COMPARED_TEXTS[compared.reason or compared.result],
+        name=compared.original,
+        steps=compared.steps,
+        before=f"{compared.before:.4g}",
+        after=f"{compared.after:.4g}",
+        error=f"{compared.error:.2g}",
+        batch=f"{compared.batches[0]:g}",
+        others=f"{compared.batches[1]:g}",
+        first=compared.runs[0][-8:],
+        last=compared.runs[-1][-8:],
+    )
+
+
+def compared_finding(compared: "Compared") -> "RehearsalFinding":
+    """Return what to correct before a study of a ported program that trains otherwise than its original."""
+    from hackathon.rehearsal.comparison import PROCESSES
+    from hackathon.rehearsal.verdict import RehearsalFinding
+
+    return RehearsalFinding(
+        "",
+        0,
+        "ported-differs",
+        "error",
+        _(
+            "the ported program does not train as {name} does: {what}",
+            name=compared.original,
+            what=compared_text(compared),
+        ),
+        _(
+            "Answer the questions of `hackathon port` first. Look for a learning rate that depends on the number of "
+            "processes, a loss that is a sum, a model without DistributedDataParallel, a small batch with BatchNorm. "
+            "If the difference is meant: hackathon scale"
+        ),
+        PROCESSES,
+    )
 
 
 def _lines(rehearsal: "Understood") -> Iterator[str]:

@@ -15,12 +15,15 @@ from hackathon.cli.options import (
     several_processes,
 )
 from hackathon.jobs.request import Options
+from hackathon.runs.record import REHEARSAL_TAG
 from hackathon.text.messages import _, ngettext
 
 if TYPE_CHECKING:
     from hackathon.jobs.places import Foreign
     from hackathon.jobs.plan import Plan
+    from hackathon.jobs.request import Request
     from hackathon.jobs.resolve import Sources
+    from hackathon.rehearsal.comparison import Compared
     from hackathon.rehearsal.rehearsal import RehearsalLimits
     from hackathon.rehearsal.understood import Understood
     from hackathon.runs.directory import RunDirectory
@@ -31,7 +34,9 @@ if TYPE_CHECKING:
     "try",
     help=_(
         "Run the program for about a minute, on 1 and 2 processes, and say what was understood: ranks, metrics "
-        "with the lines they came from, time of a step, batch, memory, and files that it wrote. Ends with "
+        "with the lines they came from, time of a step, batch, memory, and files that it wrote. A program of "
+        "`hackathon port` for PyTorch (NAME.ported.py) then runs on 2 processes beside NAME.py on 1, with the same "
+        "samples in each step, and their losses are compared. Ends with "
         "`ready`, or with what to correct (exit code 1). Takes the cluster's debug queue where its profile "
         "marks one. Nothing of it counts as a result. After Ctrl-C the same command continues.\n"
         "\n"
@@ -75,7 +80,7 @@ def command(
     counts: list[int] | None = None,
 ) -> None:
     from hackathon.cli.program_findings import read_sources
-    from hackathon.cli.run.rehearsal_shown import show_json, show_rehearsal
+    from hackathon.cli.run.rehearsal_shown import compared_finding, show_json, show_rehearsal
     from hackathon.jobs.sources import find_sources
     from hackathon.rehearsal.rehearsal import RehearsalLimits, note_told
     from hackathon.rehearsal.verdict import findings, is_ready
@@ -87,17 +92,21 @@ def command(
     reports = read_sources(sources, largest)
     bare = [report for report, _ in reports]
     rehearsals: list[Understood] = []
+    runs: list[RunDirectory] = []
     wrong = any(report.has_errors for report in bare)
     if not wrong or force:
         runs, states = _run(planned, limits, yes)
         rehearsals = [_understood(run, state) for run, state in zip(runs, states, strict=True)]
-        note_told(runs)
     problems = findings(rehearsals)
     ready = is_ready(bare, problems, rehearsals)
+    compared = _compared(in_debug_queue(sources), limits, yes) if ready and len(rehearsals) > 1 else None
+    note_told(runs)
+    if compared is not None and compared.result == "differs":
+        problems, ready = [compared_finding(compared), *problems], False
     if as_json:
-        show_json(sources, reports, rehearsals, problems, ready)
+        show_json(sources, reports, rehearsals, problems, ready, compared)
     else:
-        show_rehearsal(sources, reports, rehearsals, problems, ready)
+        show_rehearsal(sources, reports, rehearsals, problems, ready, compared)
     if not ready:
         raise click.exceptions.Exit(1)
 
@@ -110,13 +119,38 @@ def in_debug_queue(sources: "Sources") -> "Sources":
     return sources if queue is None else replace(sources, options=replace(sources.options, queue=queue))
 
 
+def _compared(sources: "Sources", limits: "RehearsalLimits", yes: bool) -> "Compared | None":
+    """Run a ported program and its original with the same samples in each step; None for others, and for a no."""
+    from hackathon.jobs.resolve import points, resolve
+    from hackathon.rehearsal import comparison
+    from hackathon.rehearsal.rehearsal import note_told
+
+    original = comparison.original_of(sources.folder, resolve(sources).command)
+    if original is None:
+        return None
+    name, command = original
+    one, several = points(sources, [1, comparison.PROCESSES], "weak")
+    planned = _planned(sources, comparison.compared_requests(one, several, command), limits)
+    click.echo(_("comparing the losses of the ported program with those of {name}", name=name), err=True)
+    try:
+        runs, states = _run(planned, limits, yes, comparison.TAGS)
+    except click.Abort:  # a no to these jobs: the first runs are printed all the same
+        return None
+    note_told(runs)
+    return comparison.compare(name, runs, states)
+
+
 def _plan(sources: "Sources", counts: list[int] | None, limits: "RehearsalLimits") -> "Plan":
     """Return the plan of the rehearsal's runs, each on as few nodes as possible, with one walltime for all."""
     from hackathon.jobs.resolve import points, resolve
-    from hackathon.rehearsal.rehearsal import shortened, usual_counts
-    from hackathon.runs.campaign import plan
+    from hackathon.rehearsal.rehearsal import usual_counts
 
-    requests = points(sources, counts or usual_counts(resolve(sources)), "weak")
+    return _planned(sources, points(sources, counts or usual_counts(resolve(sources)), "weak"), limits)
+
+
+def _planned(sources: "Sources", requests: "list[Request]", limits: "RehearsalLimits") -> "Plan":
+    from hackathon.rehearsal.rehearsal import shortened
+    from hackathon.runs.campaign import plan
 
     def longest(nodes: int, name: str | None) -> int | None:
         queue = sources.cluster.queues.get(name or "")
@@ -125,16 +159,17 @@ def _plan(sources: "Sources", counts: list[int] | None, limits: "RehearsalLimits
     return plan(sources, [shortened(request, limits, longest(request.nodes, request.queue)) for request in requests])
 
 
-def _run(planned: "Plan", limits: "RehearsalLimits", yes: bool) -> "tuple[list[RunDirectory], list[RunStatus]]":
+def _run(
+    planned: "Plan", limits: "RehearsalLimits", yes: bool, tags: tuple[str, ...] = (REHEARSAL_TAG,)
+) -> "tuple[list[RunDirectory], list[RunStatus]]":
     """Return the rehearsal's runs with their final states: submitted now, or by an interrupted call."""
     from hackathon.cli.run.wait import wait
     from hackathon.cli.shown import confirm, show_outcomes
     from hackathon.rehearsal.rehearsal import unfinished
     from hackathon.runs.campaign import program_of, start
-    from hackathon.runs.record import REHEARSAL_TAG
 
     source = program_of(planned)
-    by_processes = unfinished(planned, source)
+    by_processes = unfinished(planned, source, tags)
     for run in by_processes.values():
         click.echo(_("continuing with run {run} of an interrupted `hackathon try`", run=run.id), err=True)
     jobs = tuple(job for job in planned.jobs if job.request.processes not in by_processes)
@@ -150,10 +185,18 @@ def _run(planned: "Plan", limits: "RehearsalLimits", yes: bool) -> "tuple[list[R
                 count=len(remaining.jobs),
             ),
         )
-        outcomes = start(remaining, tags=(REHEARSAL_TAG,), source=source)
+        outcomes = start(remaining, tags=tags, source=source)
         show_outcomes(outcomes, len(jobs))
         by_processes |= {outcome.run.known().processes: outcome.run for outcome in outcomes}
     runs = [by_processes[count] for count in sorted(by_processes)]
+    if tags == (REHEARSAL_TAG,):
+        _tell_limits(limits)
+    compares = tags != (REHEARSAL_TAG,)
+    states = wait(runs, lambda states, watched: _ended(states, watched, limits, compares))
+    return runs, states
+
+
+def _tell_limits(limits: "RehearsalLimits") -> None:
     click.echo(
         _(
             "each run ends after {seconds} s, or once it has told {steps} values of a metric and its "
@@ -163,19 +206,18 @@ def _run(planned: "Plan", limits: "RehearsalLimits", yes: bool) -> "tuple[list[R
         ),
         err=True,
     )
-    states = wait(runs, lambda states, watched: _ended(states, watched, limits))
-    return runs, states
 
 
-def _ended(states: "list[RunStatus]", runs: "list[RunDirectory]", limits: "RehearsalLimits") -> bool:
+def _ended(states: "list[RunStatus]", runs: "list[RunDirectory]", limits: "RehearsalLimits", compares: bool) -> bool:
     """End the runs that have shown enough; there is never more to submit."""
+    from hackathon.rehearsal.comparison import shows_enough
     from hackathon.rehearsal.rehearsal import FACT, is_enough, note_end
     from hackathon.runs.cancel import cancel
 
     for run, state in zip(runs, states, strict=False):
         if state.state != "RUNNING" or run.client(FACT).get("ended"):
             continue
-        why = is_enough(run, limits)
+        why = shows_enough(run, limits) if compares else is_enough(run, limits)
         if why:
             note_end(run, why)
             cancel(run, sure=True)

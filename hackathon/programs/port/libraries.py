@@ -57,15 +57,20 @@ class Library:
 
     def uses(self, program: SingleGpuProgram, imports: Imports) -> list[cst.Call]:
         """Return the calls of its loop, also by this program's subclasses of the library's classes."""
+        own = {owner.name.value for owner in program.everywhere(cst.ClassDef)}
+
+        def is_of_library(function: cst.BaseExpression) -> bool:
+            full = imports.full(function)
+            last = full.rpartition(".")[2]
+            return last in self.calls and (last not in own or full.partition(".")[0] in self.packages)
+
         derived = {
             owner.name.value
             for owner in program.everywhere(cst.ClassDef)
-            if any(imports.full(base.value).rpartition(".")[2] in self.calls for base in owner.bases)
+            if any(is_of_library(base.value) for base in owner.bases)
         }
         return [
-            call
-            for call in program.everywhere(cst.Call)
-            if imports.full(call.func).rpartition(".")[2] in self.calls or dotted(call.func) in derived
+            call for call in program.everywhere(cst.Call) if is_of_library(call.func) or dotted(call.func) in derived
         ]
 
 

@@ -16,6 +16,10 @@ SAVES = {
     "torch.save", "numpy.save", "numpy.savez", "numpy.savetxt", "numpy.savez_compressed", "json.dump", "pickle.dump",
     "matplotlib.pyplot.savefig", "matplotlib.pyplot.show", "torch.jit.save", "torchvision.utils.save_image",
 }  # fmt: skip
+_MOVES = {
+    "shutil.copy", "shutil.copy2", "shutil.copyfile", "shutil.move", "os.rename", "os.replace", "os.remove",
+}  # fmt: skip
+"""Functions that copy or move what was saved in the same function."""
 _HARMLESS = {
     "item", "format", "join", "tolist", "mean", "sum", "cpu", "numpy", "detach", "state_dict", "get_last_lr", "time",
     "perf_counter", "parameters", "numel", "len", "str", "int", "float", "round", "min", "max", "sorted", "abs", "repr",
@@ -25,6 +29,9 @@ _HARMLESS = {
     "is_available", "device_count", "current_device", "max_memory_allocated", "memory_allocated", "get_scale", "std",
     "dirname", "basename", "getenv", "rjust", "ljust", "average", "log", "argmax", "argmin",
     "eq", "ne", "norm", "count_nonzero", "squeeze", "view", "any", "all", "print", "tuple", "set", "dumps", "median",
+    "clamp", "clamp_", "clip", "reshape", "permute", "transpose", "unsqueeze", "flatten", "double", "long", "byte",
+    "to", "add", "sub", "mul", "div", "pow", "repeat", "expand", "contiguous", "clone", "astype", "gt", "lt", "ge",
+    "le", "nelement",
 }  # fmt: skip
 """Calls that no other process waits for, so that only one process may make them."""
 _PRINTS = {"print", "sys.stdout.write", "sys.stdout.flush", "sys.stderr.write", "sys.stderr.flush", "tqdm.tqdm.write"}
@@ -188,7 +195,16 @@ def kind_of_output(functions: Functions, node: cst.BaseSmallStatement, output: O
         return "one"
     if full in _PRINTS and functions.target(node.value) is None:
         return "prints"
-    return "saves" if full in SAVES | output.saves or method(node.value) in output.methods else None
+    saves = full in SAVES | output.saves or method(node.value) in output.methods
+    return "saves" if saves or (full in _MOVES and _saved_beside(functions, node.value, output)) else None
+
+
+def _saved_beside(functions: Functions, call: cst.Call, output: Output) -> bool:
+    """Return whether the function of a call saves something, too."""
+    scope = functions.scope(call)
+    return isinstance(scope, cst.FunctionDef) and any(
+        functions.imports.full(inner.func) in SAVES | output.saves for inner in calls(functions.program, scope.body)
+    )
 
 
 def harmless(functions: Functions, call: cst.Call, output: Output, depth: int = DEPTH) -> bool:
@@ -200,7 +216,11 @@ def harmless(functions: Functions, call: cst.Call, output: Output, depth: int = 
         return (
             depth > 0
             and own not in functions.trains
-            and all(harmless(functions, inner, output, depth - 1) for inner in calls(functions.program, own.body))
+            and all(
+                harmless(functions, inner, output, depth - 1)
+                for inner in calls(functions.program, own.body)
+                if functions.target(inner) is not own
+            )
         )
     full = functions.imports.full(call.func)
     last = (method(call) or full).rpartition(".")[2]

@@ -49,6 +49,8 @@ class TrainedModel:
         self.name: str | None = None
         self.scope: Scope = None
         self.sure = False
+        self.several = False
+        """Whether it was asked which of several models are trained together, and how their backward passes go."""
 
     def _is_optimizer(self, call: cst.Call) -> bool:
         full = self.functions.imports.full(call.func)
@@ -91,8 +93,11 @@ class TrainedModel:
         roots = {
             (root, self.functions.scope(optimizer)) for optimizer in self.optimizers for root in self.roots(optimizer)
         }
+        if not roots and all(self._in_method(optimizer) for optimizer in self.optimizers):
+            roots = {("self", None)}
         if len(roots) != 1 or len(targets) != 1 or None in targets:
             names = ", ".join(sorted({name for name, _ in roots if name}))
+            self.several = True
             edits.ask(
                 self.optimizers[0],
                 Message(
@@ -171,6 +176,10 @@ class TrainedModel:
             model=name,
         )
         self.name, self.scope, self.sure = name, scope, True
+
+    def _in_method(self, node: cst.CSTNode) -> bool:
+        scope = self.functions.scope(node)
+        return isinstance(scope, cst.FunctionDef) and self.functions.owner(scope) is not None
 
     def _wrap_argument(self, words: AddedNames, name: str, scope: Scope) -> bool:
         """Wrap a model at the beginning of the only function that gets it, if it does not move later."""

@@ -15,7 +15,7 @@ from hackathon.programs.port.torch_model import TrainedModel
 from hackathon.programs.port.torch_setup import AddedNames
 from hackathon.text.messages import Message
 
-_LOGGERS = ("wandb.init", "mlflow.start_run")
+_LOGGERS = ("wandb.init", "mlflow.start_run", "tensorboard_logger.configure")
 _FETCHES = {
     "urllib.request.urlretrieve", "urllib.request.urlopen", "requests.get", "wget.download", "gdown.download",
     "torch.hub.download_url_to_file", "torchvision.datasets.utils.download_url",

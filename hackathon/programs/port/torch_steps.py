@@ -7,7 +7,7 @@ import libcst as cst
 from hackathon.programs.port.edits import Edits
 from hackathon.programs.port.functions import Functions
 from hackathon.programs.port.loops import BatchLoop
-from hackathon.programs.port.names import calls, dotted, method, pure
+from hackathon.programs.port.names import argument, calls, dotted, method, pure
 from hackathon.programs.port.torch_model import TrainedModel
 from hackathon.programs.port.torch_setup import AddedNames
 from hackathon.text.messages import Message
@@ -35,7 +35,7 @@ def steps(edits: Edits, functions: Functions, words: AddedNames, model: TrainedM
         by_scope.setdefault(_branch(functions, backward), []).append(backward)
     for branch in by_scope.values():
         again = next((after for before, after in pairwise(branch) if not _forward(model, before, after)), None)
-        if again is not None:
+        if again is not None and not model.several:
             edits.ask(
                 again,
                 Message(
@@ -88,7 +88,7 @@ def steps(edits: Edits, functions: Functions, words: AddedNames, model: TrainedM
                     "(generator=torch.Generator().manual_seed(0))?",
                 ),
             )
-        elif functions.imports.full(call.func) == "torch.autograd.grad":
+        elif functions.imports.full(call.func) == "torch.autograd.grad" and not _stays_in_graph(functions, call):
             edits.ask(
                 call,
                 Message(
@@ -97,6 +97,12 @@ def steps(edits: Edits, functions: Functions, words: AddedNames, model: TrainedM
                     "an update?",
                 ),
             )
+
+
+def _stays_in_graph(functions: Functions, call: cst.Call) -> bool:
+    """Return whether gradients become a term of a loss: its own backward pass is averaged."""
+    create = argument(call, "create_graph", 4)
+    return create is not None and functions.program.text(create.value) == "True"
 
 
 def _decides(functions: Functions, call: cst.Call) -> bool:

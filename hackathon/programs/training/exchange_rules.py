@@ -25,6 +25,7 @@ _BOOKKEEPING = frozenset(
 )  # fmt: skip
 """Attributes of a wrapped model whose use passes nothing through it."""
 _BATCH = re.compile(r"batch|\bbs\b|bsz", re.I)
+_SIZE = re.compile(r"size|\bbs\b|bsz", re.I)
 _WORLD = re.compile(r"world|n_?procs?\b|num_?proc|n_?ranks?\b|num_?ranks|num_?workers_total|get_world_size", re.I)
 _PER_EPOCH = re.compile(
     r"len|size\(|dataset|samples|ceil|steps|epoch|math|batches|\bn(?:um)?_?batch"
@@ -122,6 +123,9 @@ def _divided_batch(module: Module) -> None:
         left, right = module.words(node.left), module.words(node.right)
         if not _BATCH.search(left) or not _WORLD.search(right) or _PER_EPOCH.search(left) or _BATCH.search(right):
             continue
+        whole = isinstance(node.op, ast.FloorDiv) or isinstance(module.parents.get(node), ast.Call)
+        if not whole and not _SIZE.search(left):
+            continue  # the mean of a tensor over the processes
         if isinstance(node.left, ast.Name | ast.Attribute | ast.Subscript):
             module.look.add("divided-batch", node.lineno, text=module.source(node) or "")
 

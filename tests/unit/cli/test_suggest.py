@@ -232,3 +232,18 @@ def test_whatever_is_printed_the_block_is_yaml_that_says_what_was_tried(
     for each in suggestions([log]):
         value = parse_yaml("\n".join(block([each])).encode(), log).value["metrics"][each.name]
         assert (value["pattern"], value["unit"]) == (each.pattern, each.unit)
+
+
+PREPARED = (
+    "Map:  50%|█████     | 500/1000 [00:01<00:01, 480.31 examples/s]\n"
+    "Grouping texts in chunks of 1024: 100%|██████████| 1000/1000 [00:02<00:00, 950.35 examples/s]\n"
+    "Applying formatting (num_proc=4): 100%|██████████| 1000/1000 [00:02<00:00, 950.35 examples/s]\n"
+)
+
+
+def test_a_rate_of_preparing_data_is_never_proposed(tmp_path: Path) -> None:
+    log = tmp_path / "rank-0.log"
+    log.write_text(PREPARED, "utf-8")
+    assert suggestions([log]) == []
+    log.write_text(PREPARED + "".join(f"step {n} speed {700 + n}.5 examples/s\n" for n in range(6)), "utf-8")
+    assert [offer.value for offer in suggestions([log])] == [703.5]

@@ -224,6 +224,7 @@ def test_a_program_tells_by_its_imports_what_it_will_print() -> None:
     names = [form.name for form in expected("import os\nfrom transformers import Trainer\n    import chainermn as c\n")]
     assert names == ["transformers", "chainer"]
     assert expected("# import keras\nx = 'from keras import y'\n") == []
+    assert expected("from transformers import GPT2LMHeadModel\n") == []
 
 
 MARKS = sorted({mark for form in FORMATS for mark in form.marks})

@@ -167,7 +167,8 @@ def found(
         ("divided-batch", DDP + "mine = batch_size // dist.get_world_size()\n",
          DDP + "steps = len(data) // (batch_size * dist.get_world_size())\n"),
         ("divided-batch", DDP + "mine = train_batch_size // world_size\n",
-         DDP + "mean = batch_loss / dist.get_world_size()\nturns = num_batches // world_size\n"),
+         DDP + "mean = batch_loss / dist.get_world_size()\nturns = num_batches // world_size\n"
+         "batch_center = batch_center / (n * world_size)\n"),
         ("divided-batch", DDP + "args.batch_size = int(args.batch_size / world_size)\n",
          DDP + "rate = batch_size * world_size / seconds\n"),
         ("swallowed-exception", caught("except Exception as error:", "print('skipped', error)"),

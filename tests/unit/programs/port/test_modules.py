@@ -314,3 +314,165 @@ def test_written_programs_train_as_two_processes(
         assert done.returncode == 0, done.stdout + done.stderr
         lines.append(done.stdout.splitlines())
     assert lines[0] == lines[1] and len(lines[2]) == len(lines[0])  # one process prints
+
+
+PACKAGE = {
+    "setup.py": "from setuptools import setup\n\nsetup(name='gpt', packages=['gpt'])\n",
+    "gpt/__init__.py": "",
+    "gpt/trainer.py": TRAINER.replace("class Loop:", "class Trainer:"),
+    "gpt/model.py": "def pretrained():\n    from transformers import GPT2LMHeadModel\n    return GPT2LMHeadModel\n",
+    "projects/adder/adder.py": HEAD + "from gpt.model import pretrained\nfrom gpt.trainer import Trainer\n" + DATA
+    + "Trainer(torch.nn.Linear(4, 3), data).run()\n",
+}  # fmt: skip
+"""The program's package lies two folders above it. Its own Trainer is not that of transformers."""
+
+
+def test_a_package_two_folders_up_is_ported_where_it_can_be_installed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(written(tmp_path, PACKAGE) / "projects/adder")
+    assert run(["port", "adder.py"]) == 0
+    shown = capsys.readouterr()
+    assert "+++ adder.ported.py" in shown.out and "+++ ../../gpt/trainer_ported.py" in shown.out
+    assert "from gpt.trainer_ported import Trainer" in shown.out and "init_process_group" in shown.out
+    assert run(["port", "adder.py", "--write"]) == 0
+    assert (tmp_path / "gpt/trainer_ported.py").is_file() and (tmp_path / "projects/adder/adder.ported.py").is_file()
+
+
+def test_a_folder_above_that_python_does_not_search_is_left_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = {name: text for name, text in PACKAGE.items() if name != "setup.py"}
+    monkeypatch.chdir(written(tmp_path, files) / "projects/adder")
+    assert run(["port", "adder.py"]) == 1
+    assert "gpt/trainer" not in capsys.readouterr().out
+
+
+GAN = (
+    HEAD
+    + DATA
+    + """
+makes, judges = torch.nn.Linear(2, 4), torch.nn.Linear(4, 1)
+of_maker = torch.optim.Adam(makes.parameters())
+of_judge = torch.optim.Adam(judges.parameters())
+loader = DataLoader(data, batch_size=16, shuffle=True)
+for epoch in range(2):
+    for x, y in loader:
+        of_judge.zero_grad()
+        made = makes(torch.randn(len(x), 2))
+        mixed = x.requires_grad_()
+        slope = torch.autograd.grad(judges(mixed).sum(), mixed, create_graph=True)[0]
+        worse, better = judges(made.detach()).mean(), -judges(x).mean() + slope.pow(2).mean()
+        worse.backward()
+        better.backward()
+        of_judge.step()
+        of_maker.zero_grad()
+        (-judges(made).mean()).backward()
+        of_maker.step()
+"""
+)
+
+
+def test_of_two_models_that_train_against_each_other_one_question_is_asked(tmp_path: Path) -> None:
+    assert questions(ported(tmp_path, {"train.py": GAN})) == ["ask-models"]
+
+
+def test_gradients_that_are_taken_for_an_update_are_asked_about(tmp_path: Path) -> None:
+    own = LOOP.replace("        loss.backward()\n", "        slopes = torch.autograd.grad(loss, net.parameters())\n"
+                       "        loss.backward()\n")  # fmt: skip
+    assert "ask-grad" in questions(ported(tmp_path, {"train.py": HEAD + NET + DATA + own}))
+
+
+STATEFUL = """
+class Net(torch.nn.Module):
+    def __init__(self, classes):
+        super().__init__()
+        self.layer = torch.nn.RNN(4, classes, batch_first=True)
+
+    def init_hidden(self, size):
+        weight = next(self.parameters())
+        return weight.new_zeros(1, size, 3)
+
+    def forward(self, x, hidden):
+        return self.layer(x, hidden)
+
+
+"""
+
+
+def test_a_first_state_comes_from_the_model_itself(tmp_path: Path) -> None:
+    loop = LOOP.replace(
+        "        loss = torch.nn.functional.cross_entropy(net(x), y)\n",
+        "        out, _ = net(x[:, None], net.init_hidden(len(x)))\n"
+        "        loss = torch.nn.functional.cross_entropy(out[:, 0], y)\n",
+    )
+    made = ported(tmp_path, {"train.py": HEAD + STATEFUL + DATA + loop})
+    assert not questions(made)
+    assert "net(x[:, None], unwrapped(net).init_hidden(len(x)))" in after(made, "train.py")
+
+
+GRAPH = (
+    HEAD
+    + "from torch.utils.tensorboard import SummaryWriter\n"
+    + NET
+    + """
+def get_network(options):
+    return Net(options)
+
+
+def train(epoch):
+    net.train()
+    for x, y in loader:
+        optimizer.zero_grad()
+        loss = torch.nn.functional.cross_entropy(net(x), y)
+        loss.backward()
+        optimizer.step()
+
+
+if __name__ == "__main__":
+    net = get_network(3)
+    """
+    + DATA
+    + """    loader = DataLoader(data, batch_size=16, shuffle=True)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    writer = SummaryWriter("tb")
+    input_tensor = torch.Tensor(1, 4)
+    writer.add_graph(net, input_tensor)
+    for epoch in range(1, 3):
+        train(epoch)
+"""
+)
+
+
+def test_a_graph_is_drawn_of_the_model_itself_where_the_loop_is_in_a_function(tmp_path: Path) -> None:
+    made = ported(tmp_path, {"train.py": GRAPH})
+    assert "writer.add_graph(unwrapped(net), input_tensor)" in after(made, "train.py")
+
+
+def test_a_download_in_an_own_module_is_asked_about(tmp_path: Path) -> None:
+    sets = (
+        HEAD + "from urllib import request\n\n\ndef training_set():\n    data = request.urlopen('http://x/y.tgz')\n"
+        "    open('y.tgz', 'wb').write(data.read())\n    return TensorDataset(torch.zeros(64, 4))\n"
+    )
+    train = HEAD + "from data import training_set\n" + NET + "data = training_set()\n" + LOOP
+    made = ported(tmp_path, {"train.py": train, "data.py": sets})
+    assert [finding.file for finding in made.findings if finding.rule == "ask-download"] == [str(tmp_path / "data.py")]
+
+
+def test_a_picture_that_is_scaled_before_it_is_saved_is_saved_by_one_process(tmp_path: Path) -> None:
+    scaled = "\n\ndef scaled(x):\n    return ((x + 1) / 2).clamp(0, 1).reshape(-1, 1, 2, 2)\n\n\n"
+    train = HEAD + "from torchvision.utils import save_image\n" + scaled + NET + DATA + LOOP
+    made = ported(tmp_path, {"train.py": train + "    save_image(scaled(x), f'{epoch}.png')\n"})
+    assert not questions(made)
+    assert "    if RANK == 0:\n        save_image(scaled(x)" in after(made, "train.py")
+
+
+def test_a_copy_of_what_one_process_saved_is_made_by_that_process(tmp_path: Path) -> None:
+    save = (
+        "\n\ndef save(state, best):\n    torch.save(state, 'last.pt')\n"
+        "    if best:\n        shutil.copyfile('last.pt', 'best.pt')\n\n\n"
+    )
+    train = "import shutil\n" + HEAD + save + NET + "shutil.copy('here', 'there')\n" + DATA + LOOP
+    text = after(ported(tmp_path, {"train.py": train + "    save(net.state_dict(), epoch == 1)\n"}), "train.py")
+    assert "        if RANK == 0:\n            shutil.copyfile('last.pt', 'best.pt')" in text
+    assert "\nshutil.copy('here', 'there')\n" in text  # every node may need its own
