@@ -32,7 +32,7 @@ _HOW_TO_RUN = {
         "Show the changes that turn a training program for one GPU into a distributed one. PyTorch becomes "
         "DistributedDataParallel: process group, device of each process, DistributedSampler and set_epoch, "
         "saving and printing on rank 0, no_sync. Chainer becomes ChainerMN. Keras becomes Horovod, or "
-        "MultiWorkerMirroredStrategy with `--to multiworker`. In programs of Lightning, the Hugging Face "
+        "MultiWorkerMirroredStrategy with `--strategy multiworker`. In programs of Lightning, the Hugging Face "
         "Trainer and Accelerate, which distribute by themselves, only what is left is changed; if nothing is, "
         "the command says so. Only what is sure is changed; the rest becomes a comment with a question. The "
         "program is read, never run; `-` is standard input. Exit code 1: questions are left; 2: the program "
