@@ -115,7 +115,7 @@ def write(request: ScriptRequest, dialect: Mapping[str, object]) -> tuple[list[s
     # the placeholders that NQSV replaces in a path are not documented
     paths = [name for name in ("output", "error") if "%" in (getattr(request, name) or "")]
     lines = [
-        request.name and f"-N {request.name}",
+        request.name and "-N " + re.sub(r"\s", "_", request.name),
         request.queue and f"-q {request.queue}",
         request.account and group,
         request.nodes and f"-b {request.nodes}",

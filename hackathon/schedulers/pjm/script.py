@@ -129,7 +129,7 @@ def write(request: ScriptRequest, dialect: Mapping[str, object]) -> tuple[list[s
     letters = ",".join(sorted(events[event] for event in request.mail_on or () if event in events))
     paths = [name for name in ("output", "error") if "%" in (getattr(request, name) or "").replace("%j", "")]
     lines = [
-        request.name and f"-N {request.name}",
+        request.name and "-N " + re.sub(r"\s", "_", request.name),
         request.queue and f"-L rscgrp={request.queue}",
         f"-L gpu={request.gpus}" if shares else request.nodes and f"-L node={request.nodes}",
         request.total() and not shares and f"--mpi proc={request.total()}",
