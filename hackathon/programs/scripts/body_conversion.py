@@ -30,17 +30,18 @@ def translated(
     target: ScriptLanguage,
     request: ScriptRequest,
     differing: frozenset[str] = frozenset(),
+    shift: int = 0,
 ) -> Translation:
     """Return the lines of a script with the other scheduler's variables; comments stay.
 
     A variable that the script sets itself is its own from there on. `differing`: meanings of variables that have other
-    values in the new job.
+    values in the new job. `shift`: by how much the numbers of an array's tasks are greater there.
     """
     if source.name == target.name or not source.variables:
         return Translation(lines, (), ())
     meanings = _meanings(source)
     names = {meaning: name for meaning, name in _names(meanings, target, request).items() if meaning not in differing}
-    shift, tasks = shift_of_tasks(lines, source, target, request), _alternatives(_tasks(source))
+    tasks = _alternatives(_tasks(source))
     number_of_task = f"$(({names.get('task')} - {shift}))"
     pattern = re.compile(rf"(\$\{{?[#!]?)?\b({_alternatives(meanings)}|{source.variables})\b")
     own = {pair.partition("=")[0] for pair in (request.variables or "").split(",")}

@@ -110,6 +110,7 @@ class _Conversion:
         """Line of the header → why it is not translated."""
         self.changes: list[Change] = []
         self.dialect = _dialect(cluster)
+        self.shift = 0
 
     def result(self) -> Converted:
         look, language = self.look, self.language
@@ -129,7 +130,8 @@ class _Conversion:
             options += [f"{language.prefix} hetjob"] if options else []
             options += [f"{language.prefix} {option}" for option in written]
         self._lose_words(len(parts) > 1)
-        body = translated(self.source.lines, look.language, language, request, self._differing(request, back))
+        differing = self._differing(request, back)
+        body = translated(self.source.lines, look.language, language, request, differing, self.shift)
         self.changes += [
             Change("variable", name, other, _("{scheduler}'s name of the same value", scheduler=language.title))
             for name, other in body.changed
@@ -157,7 +159,7 @@ class _Conversion:
             request = self._per_node(request)
         if language.name == "slurm" and request.gpu_type and self.cluster is not None:
             self.reasons["gpu_type"] = _("the types of GPUs of {cluster} are not known", cluster=self.cluster.name)
-        shift = shift_of_tasks(self.source.lines, look.language, language, request)
+        self.shift = shift = shift_of_tasks(self.source.lines, look.language, language, request)
         if shift and request.array:
             first, last, rest = re.fullmatch(r"(\d+)-(\d+)(.*)", request.array).groups()  # type: ignore[union-attr]
             array = f"{int(first) + shift}-{int(last) + shift}{rest}"

@@ -316,3 +316,57 @@ def test_a_script_without_directives_is_refused(raw: bytes) -> None:
 def test_a_machine_without_job_scripts_is_refused() -> None:
     with pytest.raises(RequestError):
         target_language("laptop", load_cluster("laptop"))
+
+
+@pytest.mark.parametrize(
+    ("raw", "target", "has", "listed"),
+    [
+        ("#PBS -J 0-9\n#PBS -o a.^array_index^\npython r.py $PBS_ARRAY_INDEX", "slurm",
+         ["#SBATCH --array=0-9", "#SBATCH --output=a.%a", "python r.py $SLURM_ARRAY_TASK_ID"], []),
+        ('#PBS -l select=1\n: "${PBS_NODEFILE:?}"\nsort -u $PBS_NODEFILE', "slurm", [], ["PBS_NODEFILE"] * 2),
+        ("#PBS -l select=2:mpiprocs=1\nsort -u $PBS_NODEFILE", "pjm", ["sort -u $PJM_O_NODEINF"], []),
+        ("#PBS -l select=2:mpiprocs=4\nsort $PBS_NODEFILE", "pjm", [], ["PBS_NODEFILE"]),
+        ("#SBATCH -n 4\nA=${SLURM_JOB_ID:-x}; echo $SLURM_NTASKS_MORE # $SLURM_JOB_ID", "pbs",
+         ["A=${PBS_JOBID:-x}; echo $SLURM_NTASKS_MORE # $PBS_JOBID"], ["SLURM_NTASKS_MORE"]),
+        ("#SBATCH -n 4\nSLURM_NTASKS=2\necho $SLURM_NTASKS", "pbs", ["echo $SLURM_NTASKS"], []),
+        ("#SBATCH -n 4\n# $SLURM_JOB_ID\necho $SLURM_PROCID", "pbs", ["# $SLURM_JOB_ID"], ["SLURM_PROCID"]),
+        ("#SBATCH -n 4\necho $SLURM_NTASKS", "gridengine", ["#$ -pe mpi 4", "echo $NSLOTS"], []),
+        ("#SBATCH --array=0-9%2\necho ${SLURM_ARRAY_TASK_ID}b", "gridengine",
+         ["#$ -t 1-10", "#$ -tc 2", "echo $((SGE_TASK_ID - 1))b"], []),
+        ("#SBATCH --array=1-4\necho $SLURM_JOB_ID", "gridengine", [], ["SLURM_JOB_ID"]),
+        ("#$ -t 1-4\n#$ -cwd\necho $JOB_ID $MY_JOB_ID JOB_ID", "slurm",
+         ["echo $SLURM_ARRAY_JOB_ID $MY_JOB_ID JOB_ID"], []),
+        ("#PBS -t 1-24%4\n#PBS -l nodes=2:ppn=8:fat\necho $PBS_ARRAYID $PBS_NP", "slurm",
+         ["#SBATCH --array=1-24%4", "#SBATCH --nodes=2", "echo $SLURM_ARRAY_TASK_ID $SLURM_NTASKS"],
+         ["#PBS -l nodes=2:ppn=8:fat"]),
+        ("#PBS -l select=1:mem=4096\necho", "slurm", ["#SBATCH --mem=4K"], []),
+        ("#SBATCH --mem=64\necho", "abci3", ["#PBS -l select=1:mem=64mb"], []),
+        ("#SBATCH --mail-type=BEGIN\n#SBATCH --mail-type=END\necho", "pbs", ["#PBS -m be"], []),
+        ("#SBATCH -N 2\n#SBATCH --ntasks-per-node=4\n#SBATCH --gpus-per-task=1\necho", "pbs",
+         ["#PBS -l select=2:mpiprocs=4:ngpus=4"], []),
+        ("#SBATCH --gres=gpu:a100:1\necho", "pbs", ["#PBS -l select=1:ngpus=1"], ["#SBATCH --gres=gpu:a100:1"]),
+        ("#SBATCH --gres=gpu:a100:1\n#SBATCH --hint=nomultithread\necho", "slurm",
+         ["#SBATCH --gpus-per-node=a100:1", "#SBATCH --hint=nomultithread"], []),
+        ("#SBATCH -N 16\n#SBATCH hetjob\n#SBATCH -N 2\necho", "pbs", ["#PBS -l select=16"],
+         ["#SBATCH hetjob", "#SBATCH -N 2"]),
+        ("#SBATCH -N 16\n#SBATCH hetjob\n#SBATCH -N 2\necho", "slurm",
+         ["#SBATCH --nodes=16", "#SBATCH hetjob", "#SBATCH --nodes=2"], []),
+        ("#SBATCH -n 1\n./a", "pbs", ['cd "$PBS_O_WORKDIR"', "./a"], []),
+        ("#PJM -L node=1\n#PJM -m b\n#PJM -m e\n#PJM -x \"A=x y\"\n./a", "slurm",
+         ["#SBATCH --mail-type=BEGIN,END", '#SBATCH --export="ALL,A=x y"'], []),
+    ],
+)  # fmt: skip
+def test_nothing_disappears(raw: str, target: str, has: list[str], listed: list[str]) -> None:
+    cluster = None if target in registry.SCRIPTS else load_cluster(target)
+    made = convert(script_text(f"#!/bin/bash\n{raw}\n".encode(), "job.sh"), cluster, target_language(target, cluster))
+    assert [line for line in has if line not in made.script.lines] == [], made.script.text()
+    assert [text for _, text in losses(made)] == listed
+
+
+def test_a_default_queue_that_refuses_the_job_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    raw = "#!/bin/bash\n#SBATCH -p gpu\n#SBATCH -N 4\n#SBATCH -t 24:00:00\nmpirun ./a\n"
+    code, made = command(tmp_path, raw, "--to", "wisteria-a", "-o", str(tmp_path / "new.sh"))
+    assert (code, made["script"]) == (2, None) and "short-a" in made["refused"]
+    assert "regular-a" in capsys.readouterr().err and not (tmp_path / "new.sh").exists()
+    code, made = command(tmp_path, raw.replace("-p gpu", "-p regular-a"), "--to", "wisteria-a")
+    assert code == 0 and "#PJM -L rscgrp=regular-a" in made["script"]
