@@ -311,7 +311,7 @@ class _Conversion:
             case "nodes" | "processes" | "processes_per_node":
                 return before == 1 or (name != "nodes" and request.total() == back.total() is not None)
             case "threads":
-                return before == 1 or (back.cores or 0) >= before * ranks
+                return bool(before == 1 or (back.cores or 0) >= before * ranks)
             case "cores":
                 return bool(before in (back.cores, (back.threads or 1) * ranks) or self._gives_nodes(back))
             case "gpus":
