@@ -260,6 +260,12 @@ class ScriptLanguage:
     The first variable with a meaning is the one that a converted script has. `hosts`: a file with one line per
     process; `nodes file`: one with one line per node.
     """
+    shared_id: bool = False
+    """All tasks of an array have the same id in `meanings`."""
+    of_processes: bool = False
+    """A job may request GPUs for each process, memory for each core, and all memory of a node."""
+    gives_nodes: bool = False
+    """A job gets its nodes as a whole."""
     first_task: int = 0
     """The least number of an array's task."""
     relatives: "ScriptLanguage | None" = None

@@ -7,11 +7,6 @@ from dataclasses import dataclass
 from hackathon.schedulers.scripts import ScriptLanguage, ScriptRequest
 from hackathon.text.messages import _
 
-_DISTINCT = re.compile(r"(?:SLURMD?|SBATCH|PBS|SGE|PJM|NQSV|NQSII)_|PE_HOSTFILE\Z|NSLOTS\Z|NHOSTS\Z")
-"""Names that a program does not give its own variables, so that they are recognised without `$`, too."""
-_SAME_IN_TASKS = frozenset({"JOB_ID", "PJM_JOBID"})
-"""Ids of jobs that all tasks of an array share."""
-
 
 @dataclass(frozen=True)
 class Translation:
@@ -40,7 +35,7 @@ def translated(
     if source.name == target.name or not source.variables:
         return Translation(lines, (), ())
     meanings = _meanings(source)
-    names = {meaning: name for meaning, name in _names(meanings, target, request).items() if meaning not in differing}
+    names = {meaning: name for meaning, name in _names(source, target, request).items() if meaning not in differing}
     tasks = _alternatives(_tasks(source))
     number_of_task = f"$(({names.get('task')} - {shift}))"
     pattern = re.compile(rf"(\$\{{?[#!]?)?\b({_alternatives(meanings)}|{source.variables})\b")
@@ -52,7 +47,9 @@ def translated(
     def replacement(match: re.Match[str]) -> str:
         dollar, name = match[1] or "", match[2]
         before, behind = match.string[: match.start()], match.string[match.end() :]
-        is_word = not _DISTINCT.match(name) or re.search(r"[\w./-]\Z", before) or re.match(r"=(?!=)", behind)
+        is_word = (
+            not re.fullmatch(source.variables, name) or re.search(r"[\w./-]\Z", before) or re.match(r"=(?!=)", behind)
+        )
         if name in own or (not dollar and is_word):
             return match[0]
         meaning = meanings.get(name, "")
@@ -90,13 +87,13 @@ def _alternatives(names: Iterable[str]) -> str:
     return "|".join(sorted(names, key=len, reverse=True))
 
 
-def _names(meanings: Mapping[str, str], target: ScriptLanguage, request: ScriptRequest) -> dict[str, str]:
+def _names(source: ScriptLanguage, target: ScriptLanguage, request: ScriptRequest) -> dict[str, str]:
     """Return meaning → variable of the other scheduler, as far as the value is equal in this job."""
     names: dict[str, str] = {}
     for name, meaning in target.meanings.items():
-        shared = request.array is not None and name in _SAME_IN_TASKS
+        shared = request.array is not None and target.shared_id and meaning == "id"
         names.setdefault("id of the array" if shared else meaning, name)
-    if request.array is not None and _SAME_IN_TASKS & set(meanings):
+    if request.array is not None and source.shared_id:
         names["id"] = names.get("id of the array", "")
     if request.per_node() in (None, 1):
         # one line per process is then one per node

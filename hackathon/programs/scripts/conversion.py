@@ -25,7 +25,7 @@ _REFUSED = frozenset({"over-limit", "site-limit", "gpus-over"})
 """Rules of the check that no machine accepts."""
 
 
-class Loss(NamedTuple):
+class UntranslatedLine(NamedTuple):
     """A line with something that the other scheduler has no words for."""
 
     line: int
@@ -35,7 +35,7 @@ class Loss(NamedTuple):
     why: str
 
 
-class Change(NamedTuple):
+class ConversionChange(NamedTuple):
     """Something that is not the same in the new script."""
 
     field: str
@@ -53,9 +53,9 @@ class Converted:
     """The original script's scheduler."""
     target: str
     script: ScriptText
-    not_translated: tuple[Loss, ...]
+    not_translated: tuple[UntranslatedLine, ...]
     """Directives are comments in the new script; commands are unchanged."""
-    changed: tuple[Change, ...]
+    changed: tuple[ConversionChange, ...]
     queue: str | None = None
     """The queue that the script does not name itself: the cluster's default."""
 
@@ -108,7 +108,7 @@ class _Conversion:
         """Field → why the new script lacks it."""
         self.losses: dict[int, str] = {}
         """Line of the header → why it is not translated."""
-        self.changes: list[Change] = []
+        self.changes: list[ConversionChange] = []
         self.dialect = _dialect(cluster)
         self.shift = 0
 
@@ -133,13 +133,15 @@ class _Conversion:
         differing = self._differing(request, back)
         body = translated(self.source.lines, look.language, language, request, differing, self.shift)
         self.changes += [
-            Change("variable", name, other, _("{scheduler}'s name of the same value", scheduler=language.title))
+            ConversionChange(
+                "variable", name, other, _("{scheduler}'s name of the same value", scheduler=language.title)
+            )
             for name, other in body.changed
         ]
         folder = self._folder(body.lines)
-        losses = [Loss(number, look.line(number).strip(), why) for number, why in self.losses.items()]
+        losses = [UntranslatedLine(number, look.line(number).strip(), why) for number, why in self.losses.items()]
         header = {directive.line for directive in look.directives}
-        losses += [Loss(number, name, why) for number, name, why in body.remaining if number not in header]
+        losses += [UntranslatedLine(number, name, why) for number, name, why in body.remaining if number not in header]
         script = ScriptText(self.source.name, tuple(self._assembled(options, body.lines, folder)))
         own_queue = look.request.queue
         chosen = request.queue if request.queue != own_queue else None
@@ -155,9 +157,9 @@ class _Conversion:
         if request.one_node and request.nodes is None:
             request = replace(request, nodes=1)
         request = self._with_its_node(request)
-        if language.name != "slurm":
+        if not language.of_processes:
             request = self._per_node(request)
-        if language.name == "slurm" and request.gpu_type and self.cluster is not None:
+        if language.of_processes and request.gpu_type and self.cluster is not None:
             self.reasons["gpu_type"] = _("the types of GPUs of {cluster} are not known", cluster=self.cluster.name)
         self.shift = shift = shift_of_tasks(self.source.lines, look.language, language, request)
         if shift and request.array:
@@ -218,7 +220,7 @@ class _Conversion:
             request = replace(request, gpus=gpus)
         if request.cores is None and request.threads is None and isinstance(cores, int):
             request = replace(request, cores=min(cores, node_cores) if isinstance(node_cores, int) else cores)
-        if request.memory is None and self.language.name == "slurm":
+        if request.memory is None and self.language.of_processes:
             request = replace(request, memory="0")
         request = replace(request, exclusive=True if request.exclusive is None else request.exclusive)
         why = _("queue {queue} of {cluster} gives whole nodes", queue=request.queue, cluster=giving[0].name)
@@ -235,7 +237,7 @@ class _Conversion:
             names = ", ".join(cluster.queues)
             why = _("the queues of {cluster} are {queues}", cluster=cluster.name, queues=names)
             self.reasons["queue"] = why
-            self.changes.append(Change("queue", request.queue or "", queue or "", why))
+            self.changes.append(ConversionChange("queue", request.queue or "", queue or "", why))
         elif queue and "," in queue and not self.language.several_queues:
             self.reasons["queue"] = _("{scheduler} takes one queue", scheduler=self.language.title)
             queue = None
@@ -302,7 +304,7 @@ class _Conversion:
         """Return whether the new job has a value without an option, or in another form."""
         before = getattr(request, name)
         ranks = request.per_node() or 1
-        is_type = self.language.name == "gridengine" and self.dialect.get("queue") == "resource"
+        is_type = self.dialect.get("queue") == "resource"
         match name:
             case "queue":
                 return is_type
@@ -337,8 +339,8 @@ class _Conversion:
     def _gives_nodes(self, back: ScriptRequest) -> bool:
         from hackathon.schedulers.registry import known_dialect
 
-        if self.cluster is None or self.language.name == "pjm":
-            return self.language.name == "pjm" and back.nodes is not None and back.gpus is None
+        if self.cluster is None or self.language.gives_nodes:
+            return self.language.gives_nodes and back.nodes is not None and back.gpus is None
         return bool(self.cluster.queues) and known_dialect(self.cluster).whole_nodes
 
     def _differing(self, request: ScriptRequest, back: ScriptRequest) -> frozenset[str]:
@@ -350,13 +352,13 @@ class _Conversion:
             differing.add("processes of a node")
         return frozenset(differing)
 
-    # ---- what is not the same
+    # ---- losses and changes
 
     def _unsaid(self, name: str) -> None:
         self.reasons.setdefault(name, _("{scheduler} has no equal option", scheduler=self.language.title))
 
     def _change(self, name: str, before: object, after: object, why: str) -> None:
-        change = Change(name, _text(name, before), _text(name, after), why)
+        change = ConversionChange(name, _text(name, before), _text(name, after), why)
         if change.before != change.after and change not in self.changes:
             self.changes.append(change)
 

@@ -340,6 +340,7 @@ LANGUAGE = ScriptLanguage(
     stays_if=frozenset({"-cwd", "-wd"}),
     submit_folder="SGE_O_WORKDIR",
     first_task=1,
+    shared_id=True,
     meanings={
         "JOB_ID": "id",
         "JOB_NAME": "name",

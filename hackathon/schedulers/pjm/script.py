@@ -224,6 +224,8 @@ LANGUAGE = ScriptLanguage(
     judge=judge,
     lists=frozenset({"--rsc-list", "--mpi", "--omp"}),
     variables=r"PJM_[A-Z_]+",
+    shared_id=True,
+    gives_nodes=True,
     meanings={
         "PJM_JOBID": "id",
         "PJM_JOBNAME": "name",

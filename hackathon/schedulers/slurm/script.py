@@ -428,6 +428,7 @@ LANGUAGE = ScriptLanguage(
         "SLURM_NTASKS_PER_NODE": "processes of a node",
     },
     merges=True,
+    of_processes=True,
     submit_folder="SLURM_SUBMIT_DIR",
     group_options={"account": "--account"},
     reading=Reading(
