@@ -19,7 +19,7 @@ from hackathon.text.printable import printable
 from hackathon.text.units import format_walltime
 
 if TYPE_CHECKING:
-    from hackathon.config.cluster import Cluster
+    from hackathon.config.cluster import Cluster, Queue
 
 _REFUSED = frozenset({"over-limit", "site-limit", "gpus-over"})
 """Rules of the check that no machine accepts."""
@@ -256,12 +256,21 @@ class _Conversion:
         for setting in rest:
             for name in _names_of(self.look.language, setting, [setting]):
                 request = replace(request, **{name: getattr(empty, name)})
-        options, unsaid = self.language.write(request, self.dialect)
+        queue = self._queue_of(request)
+        named = request if queue is None or queue.partition_named is None else replace(
+            request, queue=queue.partition_named or None
+        )  # fmt: skip
+        options, unsaid = self.language.write(named, self.dialect)
+        options += [f"--qos={queue.qos}"] if queue is not None and queue.qos else []
         for name in unsaid:
             self._unsaid(name)
         again = [_option(setting, self.language) for setting in rest]
         single = {option.split()[0] for option in again} - self.language.lists
         return [option for option in options if option.split()[0] not in single] + again
+
+    def _queue_of(self, request: ScriptRequest) -> "Queue | None":
+        """Return the queue of the cluster's profile, which may stand for a partition, a QOS, or both."""
+        return self.cluster.queues.get(request.queue or "") if self.cluster is not None else None
 
     def _passed(self, part: list[Setting]) -> list[Setting]:
         """Return the settings without a field that the same scheduler reads again."""
@@ -307,7 +316,8 @@ class _Conversion:
         is_type = self.dialect.get("queue") == "resource"
         match name:
             case "queue":
-                return is_type
+                queue = self._queue_of(request)
+                return is_type or (queue is not None and queue.partition_named is not None)
             case "processes" | "processes_per_node" | "threads" | "cores" if is_type:
                 return True  # a type has its cores, and the commands start the processes
             case "nodes" | "processes" | "processes_per_node":
