@@ -4,6 +4,7 @@ Each scheduler defines one ScriptLanguage in `<name>/script.py`: tables, a funct
 ScriptRequest, one that writes it, and one that judges values. No commands are run: scripts can be read on a laptop.
 """
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -68,15 +69,18 @@ class ScriptRequest:
     """Cores per node."""
     gpus: int | None = None
     """GPUs per node."""
+    gpu_type: str | None = None
     gpus_per_process: int | None = None
     """GPUs that each rank has for itself."""
     spread: bool = False
     """`gpus` are those of the whole job, and the header does not give the number of nodes."""
     memory: str | None = None
-    """Per node, as written."""
+    """Per node, with its unit (`64G`, `2gb`, `512b`); `0`: all of a node."""
+    memory_per_core: str | None = None
     walltime: int | None = None
     """Seconds."""
     output: str | None = None
+    """With `%j`, `%x`, `%a` and `%A` for the job's id and name, the task of an array and the array's id."""
     error: str | None = None
     merge: bool | None = None
     """Errors go into the output's file."""
@@ -91,6 +95,10 @@ class ScriptRequest:
     directory: str | None = None
     """Working folder of the job; `.` for the folder of the submission."""
     rerun: bool | None = None
+    one_node: bool = False
+    """All processes are on one node, which the header says without a number of nodes."""
+    placement: str | None = None
+    """How PBS distributes chunks: `scatter`, `pack`, …."""
     exclusive: bool | None = None
     variables: str | None = None
     """`NAME=value,…` for the job's environment."""
@@ -234,6 +242,8 @@ class ScriptLanguage:
     """A name for the output's file in a folder, with the job's id."""
     several_queues: bool = False
     """A job may name several queues, separated by commas."""
+    merges: bool = False
+    """Errors go into the output's file unless the header names one for them."""
     starts_at_home: bool = False
     """A job starts in the home folder."""
     site_may_stay: bool = False
@@ -244,6 +254,22 @@ class ScriptLanguage:
     """The variable with the folder of the submission, for the corrected line."""
     variables: str = ""
     """Regular expression of the variables that this scheduler sets in a job."""
+    meanings: Mapping[str, str] = field(default_factory=dict)
+    """Variable → what it holds in each job: the same word means the same value under another scheduler.
+
+    The first variable with a meaning is the one that a converted script has. `hosts`: a file with one line per
+    process; `nodes file`: one with one line per node.
+    """
+    shared_id: bool = False
+    """All tasks of an array have the same id in `meanings`."""
+    of_processes: bool = False
+    """A job may request GPUs for each process, memory for each core, and all memory of a node."""
+    gives_nodes: bool = False
+    """A job gets its nodes as a whole."""
+    first_task: int = 0
+    """The least number of an array's task."""
+    relatives: "ScriptLanguage | None" = None
+    """The language with the options and variables of this scheduler's relatives, to convert their scripts."""
     shell_option: str = ""
     """The option that names another shell than the first line."""
     passes_environment: str = ""
@@ -263,6 +289,13 @@ class ScriptLanguage:
     job: JobWords = JobWords()
     signs: str = r"\Z."
     """Regular expression of directives that only this one of two schedulers with the same prefix has."""
+
+
+def quoted(value: str) -> str:
+    """Return a value as one word: a space ends a word, and for some schedulers `#` begins a comment inside of one."""
+    if not re.search(r"[\s#\"']", value):
+        return value
+    return f"'{value}'" if '"' in value else f'"{value}"'
 
 
 def table(text: str) -> dict[str, tuple[str, int]]:

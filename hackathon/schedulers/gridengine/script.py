@@ -17,6 +17,7 @@ from hackathon.schedulers.scripts import (
     ScriptRequest,
     Setting,
     clock,
+    quoted,
     table,
 )
 from hackathon.text.messages import N_
@@ -140,8 +141,10 @@ def read(settings: Iterable[Setting], types: Mapping[str, int] | None = None) ->
                 request.walltime = _seconds(value)
             case "-pe" if (count := digits(value.split()[-1] if value else "")) is not None:
                 request.processes = count
-            case "-o" | "-e" if "$" not in value:
-                setattr(request, "output" if setting.key == "-o" else "error", value)
+                request.one_node = _ONE_NODE.search(value.split()[0]) is not None
+            case "-o" | "-e" if "$" not in _PATH_VARIABLE.sub("", value) and "%" not in value:
+                path = _PATH_VARIABLE.sub(lambda match: _PATH_VARIABLES[match[0]], value)
+                setattr(request, "output" if setting.key == "-o" else "error", path)
             case "-j":
                 request.merge = value.lower() in ("y", "yes")
             case "-cwd":
@@ -172,6 +175,8 @@ def read(settings: Iterable[Setting], types: Mapping[str, int] | None = None) ->
                 taken = False
         if taken:
             request.taken.add(setting)
+    if request.array:  # `$JOB_ID` is the same in all tasks
+        request.output, request.error = (path and path.replace("%j", "%A") for path in (request.output, request.error))
     return request
 
 
@@ -200,9 +205,7 @@ def write(request: ScriptRequest, dialect: Mapping[str, object]) -> tuple[list[s
         slots = request.nodes * slots_per_node
     by_command = dialect.get("group") == "g"
     array, _, at_once = (request.array or "").partition("%")
-    output, error = (
-        (path or "").replace("%j", "$JOB_ID").replace("%x", "$JOB_NAME") for path in (request.output, request.error)
-    )
+    output, error = (_path(path or "") for path in (request.output, request.error))
     variables = request.variables
     mail = {"fail": "a", "begin": "b", "end": "e"}
     letters = "".join(sorted(mail[event] for event in request.mail_on or ()))
@@ -223,8 +226,8 @@ def write(request: ScriptRequest, dialect: Mapping[str, object]) -> tuple[list[s
         request.mail_user and f"-M {request.mail_user}",
         f"-m {letters or 'n'}" if request.mail_on is not None else None,
         request.rerun is not None and f"-r {'y' if request.rerun else 'n'}",
-        variables and f"-v {variables}",
-        request.inherit and not variables and "-V",
+        variables and f"-v {quoted(variables)}",
+        request.inherit and "-V",
     ]  # fmt: skip
     lost = [name for name in ("gpus", "threads", "memory", "exclusive", "after_ok") if getattr(request, name)]
     lost += ["array"] if array.startswith("0") else []
@@ -233,6 +236,19 @@ def write(request: ScriptRequest, dialect: Mapping[str, object]) -> tuple[list[s
     if kind:
         lost = [name for name in lost if name not in ("gpus", "threads", "exclusive")]
     return [str(line) for line in lines if line], lost
+
+
+_ONE_NODE = re.compile(r"(?i)smp|shm|share|open_?mp|omp(?!i)|thread|multicore")
+_PATH_VARIABLES = {"$JOB_ID": "%j", "$JOB_NAME": "%x", "$TASK_ID": "%a"}
+_PATH_VARIABLE = re.compile(r"\$(?:JOB_ID|JOB_NAME|TASK_ID)")
+"""They end with their last letter, whatever follows: `$JOB_ID_$TASK_ID`."""
+
+
+def _path(path: str) -> str:
+    """Return a path with Grid Engine's words for its placeholders: all tasks of an array have the array's id."""
+    for name, placeholder in (*_PATH_VARIABLES.items(), ("$JOB_ID", "%A")):
+        path = path.replace(placeholder, name)
+    return path
 
 
 def judge(settings: list[Setting], newer: bool = False) -> Iterator[Judgement]:
@@ -323,6 +339,21 @@ LANGUAGE = ScriptLanguage(
     site_may_stay=True,
     stays_if=frozenset({"-cwd", "-wd"}),
     submit_folder="SGE_O_WORKDIR",
+    first_task=1,
+    shared_id=True,
+    meanings={
+        "JOB_ID": "id",
+        "JOB_NAME": "name",
+        "SGE_O_WORKDIR": "folder",
+        "SGE_O_HOST": "submit host",
+        "QUEUE": "queue",
+        "SGE_TASK_ID": "task",
+        "SGE_TASK_FIRST": "first task",
+        "SGE_TASK_LAST": "last task",
+        "SGE_TASK_STEPSIZE": "step of tasks",
+        "NSLOTS": "processes",
+        "NHOSTS": "nodes",
+    },
     variables=r"SGE_(?:O_)?[A-Z_]+|PE_HOSTFILE|NSLOTS|NHOSTS",
     shell_option="-S",
     passes_environment="-V",
@@ -331,6 +362,7 @@ LANGUAGE = ScriptLanguage(
         100: N_("Grid Engine keeps the job in the error state (Eqw)"),
     },
     commands={
+        r"srun\b": "no-such-launcher",
         r"qsub\b": "submits-in-job",
         r"mpi(?:run|exec)\b.*(?:hostfile|machinefile|-f)[ =]\"?\$\{?PE_HOSTFILE": "hosts-given",
     },

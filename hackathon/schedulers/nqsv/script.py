@@ -13,6 +13,7 @@ from hackathon.schedulers.scripts import (
     ScriptRequest,
     Setting,
     clock,
+    quoted,
     table,
 )
 from hackathon.text.numbers import digits
@@ -73,6 +74,8 @@ def read(settings: Iterable[Setting]) -> ScriptRequest:
                 request.cores = digits(value)
             case "-l gpunum_job" if digits(value) is not None:
                 request.gpus = digits(value)
+            case "-l memsz_job" if re.fullmatch(r"(?i)\d+[kmgt]i?b", value):
+                request.memory = value
             case "-o" | "-e" if "$" not in value and "%" not in value:
                 setattr(request, "output" if setting.key == "-o" else "error", value)
             case "-j" if value in ("o", "e"):
@@ -106,32 +109,38 @@ def write(request: ScriptRequest, dialect: Mapping[str, object]) -> tuple[list[s
     if request.threads and cores is None and dialect.get("cpu_request") == "cpunum_job":
         ranks = request.per_node() or (1 if request.processes in (None, 1) else None)
         cores = ranks and request.threads * ranks
+    sizes = dialect.get("cpu_request") == "cpunum_job" or not dialect
+    match = re.fullmatch(r"(?i)(0*[1-9]\d*)([kmgt])i?b?", request.memory or "")
+    memory = match and f"{match[1]}{match[2].lower()}b"
     # the placeholders that NQSV replaces in a path are not documented
     paths = [name for name in ("output", "error") if "%" in (getattr(request, name) or "")]
     lines = [
-        request.name and f"-N {request.name}",
+        request.name and "-N " + re.sub(r"\s", "_", request.name),
         request.queue and f"-q {request.queue}",
         request.account and group,
         request.nodes and f"-b {request.nodes}",
         "-T openmpi" if (request.nodes or 1) > 1 else None,
         cores and f"-l cpunum_job={cores}",
         request.gpus and dialect.get("gpu_request") != "none" and f"-l gpunum_job={request.gpus}",
+        sizes and memory and f"-l memsz_job={memory}",
         request.walltime and f"-l elapstim_req={format_walltime(request.walltime)}",
         request.output and "output" not in paths and f"-o {request.output}",
         "-j o" if request.merge or (request.merge is None and not request.error) else None,
         request.error and not request.merge and "error" not in paths and f"-e {request.error}",
-        request.array and "%" not in request.array and f"-t {request.array}",
+        request.array and f"-t {re.split('[:%]', request.array)[0]}",
         request.mail_user and f"-M {request.mail_user}",
         letters and f"-m {letters}",
+        request.inherit and "-V",
         request.rerun is not None and f"-r {'y' if request.rerun else 'n'}",
-        request.variables and f"-v {request.variables}",
+        request.variables and f"-v {quoted(request.variables)}",
     ]
-    lost = [name for name in ("after_ok", "after_any", "memory", "exclusive") if getattr(request, name)]
+    lost = [name for name in ("after_ok", "after_any", "exclusive") if getattr(request, name)]
+    lost += ["memory"] if request.memory and not (sizes and memory) else []
     # no option sets ranks and threads: mpirun and the script do
     lost += [name for name in ("processes", "processes_per_node", "threads") if (getattr(request, name) or 1) > 1]
     lost += paths
-    lost += ["array"] if "%" in (request.array or "") else []
-    lost += ["directory"] if request.directory not in (None, ".") else []
+    # there is neither a step nor a limit of tasks at the same time
+    lost += ["array"] if re.search("[:%]", request.array or "") else []
     return [str(line) for line in lines if line], lost
 
 
@@ -163,6 +172,13 @@ LANGUAGE = ScriptLanguage(
     starts_at_home=True,
     submit_folder="PBS_O_WORKDIR",
     variables=r"(?:PBS|NQSV|NQSII)_[A-Z_]+",
+    meanings={
+        "PBS_JOBID": "id",
+        "PBS_JOBNAME": "name",
+        "PBS_O_WORKDIR": "folder",
+        "PBS_SUBREQNO": "task",
+        "PBS_NODEFILE": "nodes file",
+    },
     passes_environment="-V",
     colon_id="PBS_JOBID",
     reading=Reading(literal=frozenset({"-v"})),

@@ -3,6 +3,7 @@
 import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 
 from hackathon.schedulers.scripts import (
     JobWords,
@@ -12,6 +13,7 @@ from hackathon.schedulers.scripts import (
     ScriptRequest,
     Setting,
     clock,
+    quoted,
     short_clock,
     table,
 )
@@ -129,23 +131,35 @@ def _select(request: ScriptRequest, value: str) -> bool:
     request.threads = digits(names.get("ompthreads", ""))
     request.cores = digits(names.get("ncpus", ""))
     request.gpus = digits(names.get("ngpus", ""))
-    request.memory = names.get("mem")
+    request.memory = _with_unit(names.get("mem"))
     return set(names) <= {"mpiprocs", "ompthreads", "ncpus", "ngpus", "mem"}
 
 
 def _nodes(request: ScriptRequest, value: str) -> bool:
-    match = re.fullmatch(r"(\d+)(?::ppn=(\d+))?(?::gpus=(\d+))?", value)
-    if match:
-        request.nodes = digits(match[1])
-        request.processes_per_node = digits(match[2] or "")
-        request.gpus = digits(match[3] or "")
-    return match is not None
+    """Read the numbers of Torque's `2:ppn=4:gpus=1`; return whether all of it was understood."""
+    count, *words = value.split(":")
+    if digits(count) is None or "+" in value:
+        return False
+    names = {name: text for name, __, text in (word.partition("=") for word in words)}
+    request.nodes = digits(count)
+    request.processes_per_node = digits(names.get("ppn", ""))
+    request.gpus = digits(names.get("gpus", ""))
+    return set(names) <= {"ppn", "gpus"}
+
+
+def _with_unit(value: str | None) -> str | None:
+    """Return a size with its unit: a plain number counts bytes. None for words, which have no fixed size."""
+    if value is None or not _SIZE.match(value) or value[-1:] in "wW":
+        return None
+    return f"{value}b" if value.isdecimal() else value
 
 
 def read(settings: Iterable[Setting]) -> ScriptRequest:
     """Return the request of a header: the first value of a resource counts, the last of other options."""
     request = ScriptRequest()
     keys: set[str] = set()
+    alone: list[Setting] = []
+    """Resources of the whole job: those of a node if it has one."""
     for setting in settings:
         value, taken = setting.value, True
         if setting.key.startswith("-l ") and setting.key in keys:
@@ -167,10 +181,24 @@ def read(settings: Iterable[Setting]) -> ScriptRequest:
             case "-l walltime" if _seconds(value):
                 request.walltime = _seconds(value)
             case "-l place":
-                request.exclusive = "excl" in value.split(":") or request.exclusive
-                taken = set(value.split(":")) <= {"scatter", "free", "pack", "excl"}
-            case "-o" | "-e" if "^" not in value:
-                setattr(request, "output" if setting.key == "-o" else "error", value)
+                parts = value.split(":")
+                request.exclusive = "excl" in parts or request.exclusive
+                request.placement = next((part for part in parts if part in ("scatter", "free", "pack")), None)
+                taken = set(parts) <= {"scatter", "free", "pack", "excl"}
+            case "-o" | "-e" if "^" not in value.replace("^array_index^", "") and "%" not in value:
+                setattr(request, "output" if setting.key == "-o" else "error", value.replace("^array_index^", "%a"))
+            case "-l ncpus" if digits(value) and "-l select" not in keys:
+                request.cores, alone = digits(value), [*alone, setting]
+            case "-l ngpus" | "-l gpus" if digits(value) is not None and "-l select" not in keys:
+                request.gpus, alone = digits(value), [*alone, setting]
+            case "-l mem" if _with_unit(value) and "-l select" not in keys:
+                request.memory, alone = _with_unit(value), [*alone, setting]
+            case "-l procs" if digits(value):
+                request.processes = digits(value)
+            case "-d":
+                request.directory = value
+            case "-t" if re.fullmatch(r"\d+-\d+(?:%\d+)?", value):
+                request.array = value
             case "-j":
                 request.merge = value in ("oe", "eo")
             case "-J" if re.fullmatch(r"\d+-\d+(?::\d+)?(?:%\d+)?", value):
@@ -196,6 +224,10 @@ def read(settings: Iterable[Setting]) -> ScriptRequest:
                 taken = False
         if taken:
             request.taken.add(setting)
+    if alone and ("-l select" in keys or (request.nodes or 1) > 1):
+        request.taken -= set(alone)
+        if "-l select" not in keys:
+            request.cores = request.memory = None
     return request
 
 
@@ -220,7 +252,8 @@ def write(request: ScriptRequest, dialect: Mapping[str, object]) -> tuple[list[s
     }
     chunk = "".join(f":{name}={value}" for name, value in names.items() if value)
     select = f"{request.nodes or 1}{chunk}" if request.nodes or chunk else None
-    group = {"group_list": f"-W group_list={request.account}", "project": f"-P {request.account}"}
+    group = {"group_list": f"-W group_list={request.account}", "project": f"-P {request.account}",
+             "account": f"-A {request.account}"}  # fmt: skip
     depend = ",".join(
         f"after{kind}:{ids}" for kind, ids in (("ok", request.after_ok), ("any", request.after_any)) if ids
     )
@@ -230,28 +263,34 @@ def write(request: ScriptRequest, dialect: Mapping[str, object]) -> tuple[list[s
         request.name and f"-N {re.sub(r'[^!-.0-Z^-~]', '_', request.name)}",
         request.queue and f"-q {request.queue}",
         select and f"-l select={select}",
-        "-l place=scatter:excl" if request.exclusive else dialect.get("place") and f"-l place={dialect['place']}",
+        _place(request, dialect, select is not None),
         request.walltime and f"-l walltime={format_walltime(request.walltime)}",
         request.account and group.get(str(dialect.get("group", "project"))),
-        request.output and f"-o {request.output}",
+        request.output and f"-o {request.output.replace('%a', '^array_index^')}",
         "-j oe" if request.merge or (request.merge is None and not request.error) else None,
-        request.error and not request.merge and f"-e {request.error}",
+        request.error and not request.merge and f"-e {request.error.replace('%a', '^array_index^')}",
         request.array and f"-J {request.array}",
         depend and f"-W depend={depend}",
         request.mail_user and f"-M {request.mail_user}",
         f"-m {letters or 'n'}" if request.mail_on is not None else None,
         f"-r {'y' if request.rerun else 'n'}" if request.rerun is not None else None,
-        request.variables and f"-v {request.variables}",
-        "-V" if request.inherit and not request.variables else None,
+        request.variables and f"-v {quoted(request.variables)}",
+        "-V" if request.inherit else None,
     ]
-    # omit paths with Slurm's placeholders; all other lines stay, whatever is lost
-    paths = [name for name in ("output", "error") if "%" in (getattr(request, name) or "")]
+    # omit paths with placeholders that PBS does not have; all other lines stay, whatever is lost
+    paths = [name for name in ("output", "error") if "%" in (getattr(request, name) or "").replace("%a", "")]
     lost = paths + (["memory"] if all_memory else [])
-    lost += ["directory"] if request.directory not in (None, ".") else []
     # a select of equal parts needs equally many ranks on all nodes
     lost += ["processes"] if request.processes not in (None, (ranks or 0) * (request.nodes or 1)) else []
     written = [str(line) for line in lines if line]
     return [line for line in written if not any(line.startswith(f"-{name[0]} ") for name in paths)], lost
+
+
+def _place(request: ScriptRequest, dialect: Mapping[str, object], has_select: bool) -> str | None:
+    if request.exclusive:
+        return f"-l place={request.placement or 'scatter'}:excl" if has_select else None
+    place = request.placement or dialect.get("place")
+    return f"-l place={place}" if place and has_select else None
 
 
 def _memory(text: str) -> str:
@@ -391,7 +430,7 @@ def _like_pbs(setting: Setting) -> tuple[str, str] | None:
     return (f"{name}={setting.value}", f"walltime={setting.value}") if is_time else None
 
 
-LANGUAGE = ScriptLanguage(
+_LANGUAGE = ScriptLanguage(
     name="pbs",
     title="PBS",
     prefix="#PBS",
@@ -412,6 +451,16 @@ LANGUAGE = ScriptLanguage(
     ),
     submit_folder="PBS_O_WORKDIR",
     variables=r"PBS_[A-Z_]+",
+    meanings={
+        "PBS_JOBID": "id",
+        "PBS_JOBNAME": "name",
+        "PBS_O_WORKDIR": "folder",
+        "PBS_O_HOST": "submit host",
+        "PBS_QUEUE": "queue",
+        "PBS_ARRAY_INDEX": "task",
+        "PBS_ARRAY_ID": "id of the array",
+        "PBS_NODEFILE": "hosts",
+    },
     shell_option="-S",
     passes_environment="-V",
     group_options={"group_list": "-W group_list", "project": "-P", "account": "-A"},
@@ -438,3 +487,19 @@ LANGUAGE = ScriptLanguage(
     whole_nodes="select={count}",
     signs=r"-l\s*(?:select|nodes|walltime|place|ncpus|mem)\b|-W\s|-j\s*(?:oe|eo)\b|-P\s|-V\b|mpiprocs|-J\s",
 )  # fmt: skip
+
+LANGUAGE = replace(
+    _LANGUAGE,
+    relatives=replace(
+        _LANGUAGE,
+        options={**OPTIONS, "-t": ("-t", 1), "-d": ("-d", 1)},
+        meanings={
+            **_LANGUAGE.meanings,
+            "PBS_ARRAYID": "task",
+            "PBS_NUM_NODES": "nodes",
+            "PBS_NP": "processes",
+            "PBS_NUM_PPN": "processes of a node",
+        },
+    ),
+)
+"""With Torque, another PBS, as its relative."""

@@ -17,6 +17,7 @@ from hackathon.schedulers.scripts import (
     ScriptRequest,
     Setting,
     clock,
+    quoted,
     short_clock,
     table,
 )
@@ -64,7 +65,7 @@ OPTIONS = table("""
 
 def read(settings: Iterable[Setting]) -> ScriptRequest:
     """Return the request of a header."""
-    request = ScriptRequest()
+    request, bulk = ScriptRequest(), None
     for setting in settings:
         value, taken = setting.value, True
         match setting.key:
@@ -93,8 +94,9 @@ def read(settings: Iterable[Setting]) -> ScriptRequest:
             case "-m":
                 names = {"b": "begin", "e": "end"}
                 parts = value.split(",")
-                taken = set(parts) <= {*names, "r"}
-                request.mail_on = frozenset(names[part] for part in parts if part in names)
+                taken = set(parts) <= set(names)
+                events = {names[part] for part in parts if part in names}
+                request.mail_on = frozenset((request.mail_on or frozenset()) | events)
             case "--mail-list":
                 request.mail_user = value
             case "--norestart" | "--restart":
@@ -103,10 +105,17 @@ def read(settings: Iterable[Setting]) -> ScriptRequest:
                 request.variables = ",".join(filter(None, (request.variables, value)))
             case "-X":
                 request.inherit = True
+            case "--bulk":
+                bulk = setting
+            case "--sparam" if re.fullmatch(r"\d+-\d+", value):
+                request.array = value
             case _:
                 taken = False
         if taken:
             request.taken.add(setting)
+    if bulk is None or request.array is None:  # each is nothing without the other
+        request.taken = {setting for setting in request.taken if setting.key not in ("--bulk", "--sparam")}
+        request.array = None
     return request
 
 
@@ -120,7 +129,7 @@ def write(request: ScriptRequest, dialect: Mapping[str, object]) -> tuple[list[s
     letters = ",".join(sorted(events[event] for event in request.mail_on or () if event in events))
     paths = [name for name in ("output", "error") if "%" in (getattr(request, name) or "").replace("%j", "")]
     lines = [
-        request.name and f"-N {request.name}",
+        request.name and "-N " + re.sub(r"\s", "_", request.name),
         request.queue and f"-L rscgrp={request.queue}",
         f"-L gpu={request.gpus}" if shares else request.nodes and f"-L node={request.nodes}",
         request.total() and not shares and f"--mpi proc={request.total()}",
@@ -132,10 +141,14 @@ def write(request: ScriptRequest, dialect: Mapping[str, object]) -> tuple[list[s
         request.error and not request.merge and "error" not in paths and f"-e {request.error}",
         letters and f"-m {letters}",
         request.mail_user and f"--mail-list {request.mail_user}",
-        request.rerun is False and "--norestart",
-        request.variables and f"-x {request.variables}",
+        request.rerun is not None and ("--restart" if request.rerun else "--norestart"),
+        request.variables and f"-x {quoted(request.variables)}",
+        request.inherit and "-X",
+        request.array and f"--bulk --sparam {re.split('[:%]', request.array)[0]}",
     ]
-    lost = [name for name in ("array", "after_ok", "after_any", "memory") if getattr(request, name)]
+    lost = [name for name in ("after_ok", "after_any", "memory") if getattr(request, name)]
+    # there is neither a step nor a limit of tasks at the same time
+    lost += ["array"] if re.search("[:%]", request.array or "") else []
     lost += ["directory"] if request.directory not in (None, ".") else []
     lost += paths
     if shares:
@@ -211,6 +224,18 @@ LANGUAGE = ScriptLanguage(
     judge=judge,
     lists=frozenset({"--rsc-list", "--mpi", "--omp"}),
     variables=r"PJM_[A-Z_]+",
+    shared_id=True,
+    gives_nodes=True,
+    meanings={
+        "PJM_JOBID": "id",
+        "PJM_JOBNAME": "name",
+        "PJM_O_WORKDIR": "folder",
+        "PJM_BULKNUM": "task",
+        "PJM_NODE": "nodes",
+        "PJM_MPI_PROC": "processes",
+        "PJM_PROC_BY_NODE": "processes of a node",
+        "PJM_O_NODEINF": "nodes file",
+    },
     submit_folder="PJM_O_WORKDIR",
     passes_environment="-X",
     reading=Reading(trailing_comment="sometimes", spaced_equals="sometimes"),

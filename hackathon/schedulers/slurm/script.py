@@ -10,6 +10,7 @@ from hackathon.schedulers.scripts import (
     ScriptLanguage,
     ScriptRequest,
     Setting,
+    quoted,
     short_clock,
     table,
 )
@@ -190,19 +191,23 @@ def read(settings: Iterable[Setting]) -> ScriptRequest:
                 request.processes_per_node = digits(value)
             case "--cpus-per-task" if digits(value) is not None:
                 request.threads = digits(value)
-            case "--gpus-per-node" if digits(value.rpartition(":")[2]) is not None:
-                request.gpus = digits(value.rpartition(":")[2])
-            case "--gres" if re.fullmatch(r"gpu(?::[A-Za-z]\w*)?(?::\d+)?", value):
-                request.gpus = digits(value.rpartition(":")[2]) or 1
-            case "--gpus-per-task":
-                taken, request.gpus_per_process = False, digits(value.rpartition(":")[2])
-            case "--gpus" if digits(value.rpartition(":")[2]) is not None:
-                total_gpus = digits(value.rpartition(":")[2])
-            case "--mem":
-                request.memory = value
+            case "--gpus-per-node" | "--gpus-per-task" | "--gpus" if match := _GPU_COUNT.fullmatch(value):
+                count, request.gpu_type = digits(match[2]), match[1] or request.gpu_type
+                if setting.key == "--gpus-per-node":
+                    request.gpus = count
+                elif setting.key == "--gpus-per-task":
+                    request.gpus_per_process = count
+                else:
+                    total_gpus = count
+            case "--gres" if match := re.fullmatch(r"gpu(?::([A-Za-z][\w.-]*))?(?::(\d+))?", value):
+                request.gpus, request.gpu_type = digits(match[2] or "1"), match[1] or request.gpu_type
+            case "--mem" if _SIZE.match(value):
+                request.memory = _with_unit(value)
+            case "--mem-per-cpu" if _SIZE.match(value):
+                request.memory_per_core = _with_unit(value)
             case "--time" if seconds(value) is not None:
                 request.walltime = seconds(value)
-            case "--output" | "--error" if "%" not in value.replace("%j", "").replace("%x", ""):
+            case "--output" | "--error" if "%" not in re.sub("%[jxaA]", "", value):
                 setattr(request, setting.key[2:], value)
             case "--array" if re.fullmatch(r"\d+-\d+(?::\d+)?(?:%\d+)?", value):
                 request.array = value
@@ -213,7 +218,8 @@ def read(settings: Iterable[Setting]) -> ScriptRequest:
             case "--mail-type":
                 parts = value.upper().split(",")
                 taken = all(part in _MAIL for part in parts)
-                request.mail_on = frozenset(word for part in parts for word in _MAIL.get(part, ()))
+                events = {word for part in parts for word in _MAIL.get(part, ())}
+                request.mail_on = frozenset((request.mail_on or frozenset()) | events)
             case "--chdir":
                 request.directory = value
             case "--requeue" | "--no-requeue":
@@ -239,7 +245,11 @@ def read(settings: Iterable[Setting]) -> ScriptRequest:
 
 def write(request: ScriptRequest, dialect: Mapping[str, object]) -> tuple[list[str], list[str]]:
     """Return the options for the same request; GPUs by the profile's `gpu_request`, by default per node."""
-    gpus = request.gpus if dialect.get("gpu_request") != "none" else None
+    gpus: int | str | None = request.gpus if dialect.get("gpu_request") != "none" else None
+    # the types of another machine's GPUs are not known
+    gpu_type = f"{request.gpu_type}:" if request.gpu_type and not dialect else ""
+    gpus = gpus and f"{gpu_type}{gpus}"
+    own_gpus = request.gpus_per_process if dialect.get("gpu_request") != "none" else None
     mail = request.mail_on
     export = ",".join(filter(None, ("ALL" if request.inherit is not False else "", request.variables)))
     pairs: list[tuple[str, object]] = [
@@ -252,7 +262,9 @@ def write(request: ScriptRequest, dialect: Mapping[str, object]) -> tuple[list[s
         ("cpus-per-task", request.threads or _share(request)),
         ("gres" if dialect.get("gpu_request") == "gres" else "gpus-per-node",
          gpus and (f"gpu:{gpus}" if dialect.get("gpu_request") == "gres" else gpus)),
+        ("gpus-per-task", own_gpus and f"{gpu_type}{own_gpus}"),
         ("mem", request.memory and _memory(request.memory)),
+        ("mem-per-cpu", request.memory_per_core and _memory(request.memory_per_core)),
         ("time", request.walltime and format_walltime(request.walltime)),
         ("output", request.output),
         ("error", request.error if not request.merge else None),
@@ -264,17 +276,10 @@ def write(request: ScriptRequest, dialect: Mapping[str, object]) -> tuple[list[s
         ("chdir", request.directory if request.directory != "." else None),
         ("export", (export or "NONE") if request.variables or request.inherit is False else None),
     ]  # fmt: skip
-    lines = [f"--{name}={_quoted(str(value))}" for name, value in pairs if value]
+    lines = [f"--{name}={quoted(str(value))}" for name, value in pairs if value]
     lines += ["--requeue" if request.rerun else "--no-requeue"] if request.rerun is not None else []
     lines += ["--exclusive"] if request.exclusive or dialect.get("exclusive") else []
     return lines, []
-
-
-def _quoted(value: str) -> str:
-    """Return a value as one word: a space ends a word, and `#` begins a comment in the middle of one."""
-    if not re.search(r"[\s#\"']", value):
-        return value
-    return f"'{value}'" if '"' in value else f'"{value}"'
 
 
 def _share(request: ScriptRequest) -> int | None:
@@ -284,7 +289,15 @@ def _share(request: ScriptRequest) -> int | None:
 
 
 def _memory(text: str) -> str:
+    """Return a size in Slurm's units; the least one is a KiB."""
+    if text[-1:] in "bB" and text[:-1].isdecimal():
+        return f"{-(-int(text[:-1]) // 1024)}K"
     return re.sub(r"(?i)(?<=[kmgt])i?b\Z", "", text)
+
+
+def _with_unit(value: str) -> str:
+    """Return a size with its unit: a plain number is in MiB, and 0 is all memory of a node."""
+    return f"{value}M" if value.isdecimal() and int(value) else value
 
 
 def judge(settings: list[Setting]) -> Iterator[Judgement]:
@@ -330,6 +343,7 @@ def _small(option: Setting, has_gpus: bool) -> Iterator[Judgement]:
 
 
 _FOLDER = re.compile(r".*/|(?:[\w./-]*[/_-])?(?:logs|outputs|results|log_?dir|out_?dir|output_?dir|log_?folder)")
+_GPU_COUNT = re.compile(r"(?:([A-Za-z][\w.-]*):)?(\d+)")
 _MEMORY = ("--mem", "--mem-per-cpu", "--mem-per-gpu")
 _GPUS = re.compile(r"--(?:gpus|gres)")
 _NO_DOUBT = frozenset({"--partition", "--constraint", "--account", "--reservation", "--clusters"})
@@ -395,6 +409,26 @@ LANGUAGE = ScriptLanguage(
         array_path=("%A_%a", r"%[0-9]*[aAjJ]"),
     ),
     variables=r"(?:SLURMD?|SBATCH)_[A-Z_]+",
+    meanings={
+        "SLURM_JOB_ID": "id",
+        "SLURM_JOBID": "id",
+        "SLURM_JOB_NAME": "name",
+        "SLURM_SUBMIT_DIR": "folder",
+        "SLURM_SUBMIT_HOST": "submit host",
+        "SLURM_JOB_PARTITION": "queue",
+        "SLURM_ARRAY_TASK_ID": "task",
+        "SLURM_ARRAY_JOB_ID": "id of the array",
+        "SLURM_ARRAY_TASK_MIN": "first task",
+        "SLURM_ARRAY_TASK_MAX": "last task",
+        "SLURM_ARRAY_TASK_STEP": "step of tasks",
+        "SLURM_NNODES": "nodes",
+        "SLURM_JOB_NUM_NODES": "nodes",
+        "SLURM_NTASKS": "processes",
+        "SLURM_NPROCS": "processes",
+        "SLURM_NTASKS_PER_NODE": "processes of a node",
+    },
+    merges=True,
+    of_processes=True,
     submit_folder="SLURM_SUBMIT_DIR",
     group_options={"account": "--account"},
     reading=Reading(

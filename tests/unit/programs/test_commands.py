@@ -82,8 +82,14 @@ def test_convert(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "odd.sh").write_text("#!/bin/bash\n#SBATCH -N 1\n#SBATCH --constraint=x\necho $SLURM_JOB_ID\n")
     assert run(["convert", "odd.sh", "--to", "reedbush-h", "--json"]) == 1
     value = json.loads(capsys.readouterr().out)
-    assert value["lost"] == [{"line": 3, "directive": "#SBATCH --constraint=x"}]
-    assert "foreign-variable" in [each["rule"] for each in value["findings"]]
+    assert value["not_translated"] == [{"line": 3, "text": "#SBATCH --constraint=x", "why": "PBS has no equal option"}]
+    assert {
+        "field": "variable",
+        "from": "SLURM_JOB_ID",
+        "to": "PBS_JOBID",
+        "why": "PBS's name of the same value",
+    } in value["changed"]
+    assert "echo $PBS_JOBID\n" in value["script"]
 
 
 def test_scripts_that_are_not_read_are_never_ok(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

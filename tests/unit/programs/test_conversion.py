@@ -36,6 +36,11 @@ def to(raw: bytes, name: str) -> Converted:
     return convert(script_text(raw, "job.sh"), cluster, target_language(name, cluster))
 
 
+def losses(made: Converted) -> tuple[tuple[int, str], ...]:
+    """Return (line, text) of what is not translated."""
+    return tuple((loss.line, loss.text) for loss in made.not_translated)
+
+
 def read(made: Converted) -> ScriptRequest:
     look = looked_at(made.script, made.target)
     assert look is not None
@@ -47,7 +52,8 @@ def test_the_other_scheduler_is_asked_for_the_same(target: str) -> None:
     made = to(PBS, target)
     request = read(made)
     assert (request.name, request.nodes, request.walltime, request.account) == ("train", 4, 5400, "gi99")
-    assert made.script.text().endswith(BODY)
+    folder = made.changed[-1].after if made.target in ("slurm", "pjm") else "PBS_O_WORKDIR"
+    assert made.script.text().endswith(BODY.replace("PBS_O_WORKDIR", folder))
     assert not any(line.startswith("#PBS") for line in made.script.lines) or made.target in ("pbs", "nqsv")
     assert request.total() == (None if target == "nqsv" else 8)
 
@@ -60,8 +66,8 @@ def test_the_header_that_a_profile_wants() -> None:
 
 
 def test_a_queue_of_another_machine_is_lost_and_told() -> None:
-    assert to(PBS, "abci3").lost == ((3, "#PBS -q h-regular"),)
-    assert to(PBS, "slurm").lost == ()
+    assert losses(to(PBS, "abci3")) == ((3, "#PBS -q h-regular"),)
+    assert losses(to(PBS, "slurm")) == ()
 
 
 def command(tmp_path: Path, raw: str, *words: str) -> tuple[int, dict[str, Any]]:
@@ -76,13 +82,13 @@ def command(tmp_path: Path, raw: str, *words: str) -> tuple[int, dict[str, Any]]
 def test_all_variables_of_nqsv_count() -> None:
     raw = b"#!/bin/bash\n#PBS -b 2\n#PBS -v A=1\n#PBS -v B=2\n#PBS -v C\n#PBS -l elapstim_req=1:00:00\necho $A $B $C\n"
     made = to(raw, "slurm")
-    assert "#SBATCH --export=ALL,A=1,B=2,C" in made.script.lines and made.lost == ()
+    assert "#SBATCH --export=ALL,A=1,B=2,C" in made.script.lines and losses(made) == ()
     assert "#PBS -v A=1,B=2,C" in to(raw, "pegasus").script.lines
 
 
 def test_a_variable_that_pbs_replaces_is_told() -> None:
     made = to(b"#!/bin/bash\n#PBS -l select=1\n#PBS -v A=1\n#PBS -v B=2\necho $A $B\n", "slurm")
-    assert "#SBATCH --export=ALL,B=2" in made.script.lines and made.lost == ((3, "#PBS -v A=1"),)
+    assert "#SBATCH --export=ALL,B=2" in made.script.lines and losses(made) == ((3, "#PBS -v A=1"),)
 
 
 @pytest.mark.parametrize(("target", "told"), [("reedbush-h", True), ("miyabi-g", True), ("pegasus", True),
@@ -90,7 +96,7 @@ def test_a_variable_that_pbs_replaces_is_told() -> None:
 def test_gpus_of_a_node_that_do_not_fit_are_told(tmp_path: Path, target: str, told: bool) -> None:
     raw = "#!/bin/bash\n#SBATCH -N 2\n#SBATCH --gpus-per-node=4\n#SBATCH -t 1:00:00\nmpirun ./a\n"
     code, made = command(tmp_path, raw, "--to", target)
-    gpus = [each["directive"] for each in made["lost"] if "gpus" in each["directive"]]
+    gpus = [each["text"] for each in made["not_translated"] if "gpus" in each["text"]]
     assert (gpus == ["#SBATCH --gpus-per-node=4"]) == told and (code == 1 or not told)
     assert ("# not translated: #SBATCH --gpus-per-node=4" in made["script"]) == told
 
@@ -119,7 +125,7 @@ def test_the_cluster_that_a_script_is_for_can_be_named(tmp_path: Path) -> None:
 def test_what_cannot_be_said_is_a_comment() -> None:
     raw = b"#!/bin/bash\n#SBATCH -N 2\n#SBATCH --constraint=v100\n#SBATCH --dependency=afterok:12\nhostname\n"
     made = to(raw, "gridengine")
-    assert [line for line, _ in made.lost] == [2, 3, 4]
+    assert [line for line, _ in losses(made)] == [2, 3, 4]
     assert "# not translated: #SBATCH --constraint=v100" in made.script.lines
     assert made.script.lines[-1] == "hostname"
 
@@ -128,7 +134,7 @@ def test_what_cannot_be_said_is_a_comment() -> None:
 def test_tasks_that_count_from_zero_are_lost_on_grid_engine(array: str, lines: list[str]) -> None:
     made = to(f"#!/bin/bash\n#SBATCH -n 1\n#SBATCH --array={array}\n".encode(), "gridengine")
     assert [line for line in made.script.lines if line.startswith("#$ -t")] == lines
-    assert bool(made.lost) == (not lines)
+    assert bool(losses(made)) == (not lines)
 
 
 def test_gpus_are_asked_for_where_the_profile_does_not_give_whole_nodes() -> None:
@@ -161,14 +167,14 @@ def test_a_part_of_a_node_is_no_whole_node_on_pjm(
     made = to(raw.encode(), cluster)
     words = [line.removeprefix("#PJM ") for line in made.script.lines]
     assert [each for each in words if each.startswith(("-L node", "-L gpu", "--mpi"))] == resources
-    assert [line for _, line in made.lost] == [f"#SBATCH {each}" for each in lost]
+    assert [line for _, line in losses(made)] == [f"#SBATCH {each}" for each in lost]
 
 
 @pytest.mark.parametrize(("memory", "chunk", "lost"), [("0", "2", 1), ("0G", "2", 1), ("10G", "2:mem=10gb", 0)])
 def test_all_memory_of_a_node_is_not_no_memory_on_pbs(memory: str, chunk: str, lost: int) -> None:
     made = to(f"#!/bin/bash\n#SBATCH -N 2\n#SBATCH --mem={memory}\n#SBATCH --mail-type=END\n".encode(), "abci3")
     assert [line for line in made.script.lines if "select" in line] == [f"#PBS -l select={chunk}"]
-    assert [line for _, line in made.lost] == [f"#SBATCH --mem={memory}"] * lost
+    assert [line for _, line in losses(made)] == [f"#SBATCH --mem={memory}"] * lost
     assert "#PBS -m e" in made.script.lines
 
 
@@ -176,7 +182,7 @@ def test_all_memory_of_a_node_is_not_no_memory_on_pbs(memory: str, chunk: str, l
     ("asked", "lines", "lost"),
     [
         ("-N 2|--gpus=3", ["-l select=2"], ["--gpus=3"]),
-        ("-N 2|--gpus=v100:4", ["-l select=2"], []),
+        ("-N 2|--gpus=v100:4", ["-l select=2"], ["--gpus=v100:4"]),
         ("-N 2|-n 3", ["-l select=2"], ["-n 3"]),
         ("-N 2|-n 4", ["-l select=2:mpiprocs=2"], []),
         ("-N 2|-n 3|--ntasks-per-node=2", ["-l select=2:mpiprocs=2"], ["-n 3"]),
@@ -192,7 +198,7 @@ def test_all_memory_of_a_node_is_not_no_memory_on_pbs(memory: str, chunk: str, l
 def test_what_nodes_cannot_share_equally_is_told_on_pbs(asked: str, lines: list[str], lost: list[str]) -> None:
     made = to(("#!/bin/bash\n" + "".join(f"#SBATCH {each}\n" for each in asked.split("|"))).encode(), "reedbush-l")
     assert [line.removeprefix("#PBS ") for line in made.script.lines if "-l select" in line] == lines
-    assert [line for _, line in made.lost] == [f"#SBATCH {each}" for each in lost]
+    assert [line for _, line in losses(made)] == [f"#SBATCH {each}" for each in lost]
 
 
 @pytest.mark.parametrize(
@@ -207,7 +213,7 @@ def test_signs_in_a_path_are_said_or_lost(target: str, path: str, written: list[
         made = to(f"#!/bin/bash\n#SBATCH -n 1\n#SBATCH {option}={path}\n".encode(), target)
         lines = [line.replace(" -e ", " -o ") for line in made.script.lines if f" -{letter} " in line]
         assert lines == written
-        assert [line for line, _ in made.lost] == [3] * (not written)
+        assert [line for line, _ in losses(made)] == [3] * (not written)
 
 
 @pytest.mark.parametrize(
@@ -229,7 +235,7 @@ def test_ranks_and_threads_are_said_or_lost(asked: str, cluster: str, resources:
     made = to(("#!/bin/bash\n" + "".join(f"#SBATCH {each}\n" for each in asked.split("|"))).encode(), cluster)
     words = [line.partition(" ")[2] for line in made.script.lines]
     assert [each for each in words if each.startswith(("-b", "-l cpunum", "-L node", "--mpi"))] == resources
-    assert [line for line, _ in made.lost] == lost
+    assert [line for line, _ in losses(made)] == lost
 
 
 @pytest.mark.parametrize(
@@ -237,7 +243,7 @@ def test_ranks_and_threads_are_said_or_lost(asked: str, cluster: str, resources:
     [
         ("module load x", "#$ -N a", "slurm", ["#SBATCH --job-name=a"]),
         (": a remark", "#PBS -N a", "slurm", ["#SBATCH --job-name=a"]),
-        (": a remark", "#PBS -N a", "gridengine", ["#$ -N a", "#$ -cwd", "#$ -j y"]),
+        (": a remark", "#PBS -N a", "gridengine", ["#$ -N a", "#$ -cwd"]),
     ],
 )
 def test_a_header_stands_before_the_first_command(
@@ -256,7 +262,7 @@ def test_all_lines_of_a_directive_are_taken_or_lost() -> None:
         "#!/bin/bash", "#SBATCH --job-name=a", "#SBATCH --nodes=2", "#SBATCH --ntasks-per-node=4", "#SBATCH --requeue",
         "", "# not translated: #PBS -r y -k oe", "hostname \\", "-f",
     )  # fmt: skip
-    assert made.lost == ((6, "#PBS -r y -k oe"),)
+    assert losses(made) == ((6, "#PBS -r y -k oe"),)
 
 
 @pytest.mark.parametrize(
@@ -270,7 +276,7 @@ def test_all_lines_of_a_directive_are_taken_or_lost() -> None:
 def test_slurm_gets_back_its_quotation_marks_and_no_environment(asked: str, written: str | None) -> None:
     made = to(f"#!/bin/bash\n#SBATCH {asked}\n".encode(), "slurm")
     assert made.script.lines[1:] == ((f"#SBATCH {written}",) if written else ())
-    assert made.lost == ()
+    assert losses(made) == ()
 
 
 @pytest.mark.parametrize("name", list(registry.SCRIPTS))
@@ -297,7 +303,7 @@ def test_resource_types_and_a_group_that_only_the_command_can_say() -> None:
     assert [line for line in made.script.lines if line.startswith("#$")] == [
         "#$ -N train", "#$ -l node_f=4", "#$ -l h_rt=01:30:00", "#$ -cwd", "#$ -j y",
     ]  # fmt: skip
-    assert [text for _, text in made.lost] == ["#PBS -q h-regular", "#PBS -W group_list=gi99"]
+    assert [text for _, text in losses(made)] == ["#PBS -q h-regular", "#PBS -W group_list=gi99"]
     assert [each for each in lint(made.script, "gridengine").findings if each.severity == "error"] == []
 
 
@@ -310,3 +316,57 @@ def test_a_script_without_directives_is_refused(raw: bytes) -> None:
 def test_a_machine_without_job_scripts_is_refused() -> None:
     with pytest.raises(RequestError):
         target_language("laptop", load_cluster("laptop"))
+
+
+@pytest.mark.parametrize(
+    ("raw", "target", "has", "listed"),
+    [
+        ("#PBS -J 0-9\n#PBS -o a.^array_index^\npython r.py $PBS_ARRAY_INDEX", "slurm",
+         ["#SBATCH --array=0-9", "#SBATCH --output=a.%a", "python r.py $SLURM_ARRAY_TASK_ID"], []),
+        ('#PBS -l select=1\n: "${PBS_NODEFILE:?}"\nsort -u $PBS_NODEFILE', "slurm", [], ["PBS_NODEFILE"] * 2),
+        ("#PBS -l select=2:mpiprocs=1\nsort -u $PBS_NODEFILE", "pjm", ["sort -u $PJM_O_NODEINF"], []),
+        ("#PBS -l select=2:mpiprocs=4\nsort $PBS_NODEFILE", "pjm", [], ["PBS_NODEFILE"]),
+        ("#SBATCH -n 4\nA=${SLURM_JOB_ID:-x}; echo $SLURM_NTASKS_MORE # $SLURM_JOB_ID", "pbs",
+         ["A=${PBS_JOBID:-x}; echo $SLURM_NTASKS_MORE # $PBS_JOBID"], ["SLURM_NTASKS_MORE"]),
+        ("#SBATCH -n 4\nSLURM_NTASKS=2\necho $SLURM_NTASKS", "pbs", ["echo $SLURM_NTASKS"], []),
+        ("#SBATCH -n 4\n# $SLURM_JOB_ID\necho $SLURM_PROCID", "pbs", ["# $SLURM_JOB_ID"], ["SLURM_PROCID"]),
+        ("#SBATCH -n 4\necho $SLURM_NTASKS", "gridengine", ["#$ -pe mpi 4", "echo $NSLOTS"], []),
+        ("#SBATCH --array=0-9%2\necho ${SLURM_ARRAY_TASK_ID}b", "gridengine",
+         ["#$ -t 1-10", "#$ -tc 2", "echo $((SGE_TASK_ID - 1))b"], []),
+        ("#SBATCH --array=1-4\necho $SLURM_JOB_ID", "gridengine", [], ["SLURM_JOB_ID"]),
+        ("#$ -t 1-4\n#$ -cwd\necho $JOB_ID $MY_JOB_ID JOB_ID", "slurm",
+         ["echo $SLURM_ARRAY_JOB_ID $MY_JOB_ID JOB_ID"], []),
+        ("#PBS -t 1-24%4\n#PBS -l nodes=2:ppn=8:fat\necho $PBS_ARRAYID $PBS_NP", "slurm",
+         ["#SBATCH --array=1-24%4", "#SBATCH --nodes=2", "echo $SLURM_ARRAY_TASK_ID $SLURM_NTASKS"],
+         ["#PBS -l nodes=2:ppn=8:fat"]),
+        ("#PBS -l select=1:mem=4096\necho", "slurm", ["#SBATCH --mem=4K"], []),
+        ("#SBATCH --mem=64\necho", "abci3", ["#PBS -l select=1:mem=64mb"], []),
+        ("#SBATCH --mail-type=BEGIN\n#SBATCH --mail-type=END\necho", "pbs", ["#PBS -m be"], []),
+        ("#SBATCH -N 2\n#SBATCH --ntasks-per-node=4\n#SBATCH --gpus-per-task=1\necho", "pbs",
+         ["#PBS -l select=2:mpiprocs=4:ngpus=4"], []),
+        ("#SBATCH --gres=gpu:a100:1\necho", "pbs", ["#PBS -l select=1:ngpus=1"], ["#SBATCH --gres=gpu:a100:1"]),
+        ("#SBATCH --gres=gpu:a100:1\n#SBATCH --hint=nomultithread\necho", "slurm",
+         ["#SBATCH --gpus-per-node=a100:1", "#SBATCH --hint=nomultithread"], []),
+        ("#SBATCH -N 16\n#SBATCH hetjob\n#SBATCH -N 2\necho", "pbs", ["#PBS -l select=16"],
+         ["#SBATCH hetjob", "#SBATCH -N 2"]),
+        ("#SBATCH -N 16\n#SBATCH hetjob\n#SBATCH -N 2\necho", "slurm",
+         ["#SBATCH --nodes=16", "#SBATCH hetjob", "#SBATCH --nodes=2"], []),
+        ("#SBATCH -n 1\n./a", "pbs", ['cd "$PBS_O_WORKDIR"', "./a"], []),
+        ("#PJM -L node=1\n#PJM -m b\n#PJM -m e\n#PJM -x \"A=x y\"\n./a", "slurm",
+         ["#SBATCH --mail-type=BEGIN,END", '#SBATCH --export="ALL,A=x y"'], []),
+    ],
+)  # fmt: skip
+def test_nothing_disappears(raw: str, target: str, has: list[str], listed: list[str]) -> None:
+    cluster = None if target in registry.SCRIPTS else load_cluster(target)
+    made = convert(script_text(f"#!/bin/bash\n{raw}\n".encode(), "job.sh"), cluster, target_language(target, cluster))
+    assert [line for line in has if line not in made.script.lines] == [], made.script.text()
+    assert [text for _, text in losses(made)] == listed
+
+
+def test_a_default_queue_that_refuses_the_job_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    raw = "#!/bin/bash\n#SBATCH -p gpu\n#SBATCH -N 4\n#SBATCH -t 24:00:00\nmpirun ./a\n"
+    code, made = command(tmp_path, raw, "--to", "wisteria-a", "-o", str(tmp_path / "new.sh"))
+    assert (code, made["script"]) == (2, None) and "short-a" in made["refused"]
+    assert "regular-a" in capsys.readouterr().err and not (tmp_path / "new.sh").exists()
+    code, made = command(tmp_path, raw.replace("-p gpu", "-p regular-a"), "--to", "wisteria-a")
+    assert code == 0 and "#PJM -L rscgrp=regular-a" in made["script"]
