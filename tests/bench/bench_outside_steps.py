@@ -9,9 +9,11 @@ hide it.
 
 Blocks with and without the recorder take turns in random order, the same in both processes. What a step costs the
 training thread is the median of its kind (recorded; not recorded, with marks; without marks) less the median of the
-blocks without the recorder: on a busy machine a mean differs by more than what is measured. The kinds count by their
-number. What the recorder's own thread takes is added. A block with the recorder begins anew, and the shorter it is, the
-more its beginning weighs: there the recorder samples often, and has to find out how long a step is.
+block without the recorder beside it, and of these differences the median over the pairs: the time of the same step
+drifts by more than what is measured, also on a quiet machine. The quartiles over the pairs tell how well it is known.
+The kinds count by their number. What the recorder's own thread takes is added. A block with the recorder begins anew,
+and the shorter it is, the more its beginning weighs: there the recorder samples often, and has to find out how long a
+step is.
 """
 
 import argparse
@@ -23,7 +25,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
-from statistics import median
+from statistics import median, quantiles
 from typing import Any
 
 import torch
@@ -70,11 +72,11 @@ class Program:
 
 
 class Bench:
-    """The times of steps by their kind."""
+    """The times of steps by their kind, for each pair of blocks."""
 
     def __init__(self, program: Program, path: str) -> None:
         self.program, self.path = program, path
-        self.times: defaultdict[str, list[float]] = defaultdict(list)
+        self.pairs: list[defaultdict[str, list[float]]] = []
         self.thread = 0.0
         self.names: dict[str, Any] = {"__name__": "recorder"}
         exec(compile(RECORDER.read_text(), "<frozen importlib hackathon>", "exec"), self.names)
@@ -82,8 +84,14 @@ class Bench:
         start = self.names["start_new_thread"]
         self.names["start_new_thread"] = lambda *run: self.started.append(start(*run))
 
+    def pair(self, order: random.Random) -> None:
+        """Train a block with the recorder and one without it."""
+        self.pairs.append(defaultdict(list))
+        for block in order.sample([self.without, self.with_recorder], 2):
+            block()
+
     def without(self) -> None:
-        self.program.train(self.times[BARE].append)
+        self.program.train(self.pairs[-1][BARE].append)
 
     def with_recorder(self) -> None:
         recorder = self.names["Recorder"](self.path)
@@ -94,7 +102,7 @@ class Bench:
 
         def ended(seconds: float) -> None:
             nonlocal kind
-            self.times[kind].append(seconds)
+            self.pairs[-1][kind].append(seconds)
             kind = RECORDED if recorder.on else RESTING if recorder.asleep > 0 else MARKED
 
         try:
@@ -106,18 +114,24 @@ class Bench:
 
     def report(self, loop: str) -> str:
         """Return what the blocks showed."""
-        bare = 1e6 * median(self.times.pop(BARE))
-        steps = sum(map(len, self.times.values()))
+        bare = [median(times.pop(BARE)) for times in self.pairs]
+        counts = {kind: sum(len(times[kind]) for times in self.pairs) for kind in (RECORDED, MARKED, RESTING)}
+        steps = sum(counts.values())
         thread = 1e6 * self.thread / steps
-        parts, total = [], thread
-        for kind, times in self.times.items():
-            added = 1e6 * median(times) - bare
-            total += added * len(times) / steps
-            parts.append(f"{kind} {added:.0f} µs ({100 * len(times) / steps:.0f} % of the steps)")
+        parts, total, sums = [], thread, [thread] * len(self.pairs)
+        for kind, count in counts.items():
+            added = [1e6 * (median(times[kind]) - base) if times[kind] else None
+                     for times, base in zip(self.pairs, bare, strict=True)]  # fmt: skip
+            middle = median([difference for difference in added if difference is not None] or [0.0])
+            share = count / steps
+            total += share * middle
+            sums = [other + share * (middle if own is None else own) for other, own in zip(sums, added, strict=True)]
+            parts.append(f"{kind} {middle:.0f} µs ({100 * share:.0f} % of the steps)")
+        low, _, high = quantiles(sums, n=4)
         verdict = "at most" if total <= GOAL else "ABOVE"
         return (
-            f"{loop}: {total:.0f} µs a step, {verdict} {GOAL:.0f} µs: {', '.join(parts)}, its thread {thread:.0f} µs; "
-            f"a step without it {bare:.0f} µs, {steps} steps"
+            f"{loop}: {total:.0f} µs a step ({low:.0f} to {high:.0f}), {verdict} {GOAL:.0f} µs: {', '.join(parts)}, "
+            f"its thread {thread:.0f} µs; a step without it {1e6 * median(bare):.0f} µs, {steps} steps"
         )
 
 
@@ -129,8 +143,7 @@ def measure(loop: str, rank: int, options: argparse.Namespace, folder: str) -> s
     program.train(lambda _: None)
     bench, order = Bench(program, f"{folder}/rank-{rank}.json"), random.Random(1)
     for _ in range(options.pairs):
-        for block in order.sample([bench.without, bench.with_recorder], 2):
-            block()
+        bench.pair(order)
     dist.destroy_process_group()
     return bench.report(loop)
 
