@@ -2,7 +2,7 @@
 
 import re
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -261,12 +261,26 @@ class _Conversion:
             request, queue=queue.partition_named or None
         )  # fmt: skip
         options, unsaid = self.language.write(named, self.dialect)
-        options += [f"--qos={queue.qos}"] if queue is not None and queue.qos else []
         for name in unsaid:
             self._unsaid(name)
         again = [_option(setting, self.language) for setting in rest]
+        options += self._of_profile(queue, {setting.key.partition(" ")[0] for setting in rest})
         single = {option.split()[0] for option in again} - self.language.lists
         return [option for option in options if option.split()[0] not in single] + again
+
+    def _of_profile(self, queue: "Queue | None", own: Collection[str]) -> list[str]:
+        """Return the QOS of the queue and the profile's default constraint, unless the script has `own` ones."""
+        values = {
+            "qos": queue.qos if queue is not None else None,
+            "constraint": self.cluster.constraint if self.cluster is not None else None,
+        }
+        options = []
+        for name, value in values.items():
+            if value and f"--{name}" not in own:
+                assert self.cluster is not None
+                self._change(name, None, value, _("the profile of {cluster} has it", cluster=self.cluster.name))
+                options.append(f"--{name}={quoted(value)}")
+        return options
 
     def _queue_of(self, request: ScriptRequest) -> "Queue | None":
         """Return the queue of the cluster's profile, which may stand for a partition, a QOS, or both."""

@@ -370,3 +370,14 @@ def test_a_default_queue_that_refuses_the_job_is_told(tmp_path: Path, capsys: py
     assert "regular-a" in capsys.readouterr().err and not (tmp_path / "new.sh").exists()
     code, made = command(tmp_path, raw.replace("-p gpu", "-p regular-a"), "--to", "wisteria-a")
     assert code == 0 and "#PJM -L rscgrp=regular-a" in made["script"]
+
+
+def test_a_profile_adds_its_qos_and_its_constraint_where_the_script_has_none(tmp_path: Path) -> None:
+    code, made = command(tmp_path, "#!/bin/bash\n#SBATCH --nodes=1\n./a\n", "--to", "perlmutter")
+    assert code == 0
+    assert "#SBATCH --qos=regular\n#SBATCH --constraint=gpu\n" in made["script"]
+    assert {"qos", "constraint"} <= {change["field"] for change in made["changed"]}
+    own = "#!/bin/bash\n#SBATCH --nodes=1\n#SBATCH -q debug\n#SBATCH -C cpu\n./a\n"
+    code, made = command(tmp_path, own, "--to", "perlmutter")
+    options = [line for line in made["script"].splitlines() if line.startswith("#SBATCH")]
+    assert (code, options) == (0, ["#SBATCH --nodes=1", "#SBATCH -q debug", "#SBATCH -C cpu"])
