@@ -17,7 +17,7 @@ from hackathon.config.rule import EXCEPTION, Rule
 from hackathon.diagnosis.check_command import NOT_KNOWN
 from hackathon.diagnosis.log_tails import End, TailLine, Traceback, at_end, is_own
 from hackathon.diagnosis.needles import expression_of
-from hackathon.diagnosis.unknown import is_error
+from hackathon.diagnosis.unknown import is_error, is_result
 from hackathon.schedulers.failures import DAEMON_LINES
 
 _BUILD = re.compile(
@@ -39,18 +39,21 @@ def is_event(text: str) -> bool:
     """Return whether a line tells that something ended, and no launcher wrote it."""
     if _LAUNCHER.search(text) or at_end(text):
         return bool(_NATIVE.search(text)) and not _LAUNCHER.search(text)
-    return bool(_BUILD.search(text) or _NATIVE.search(text)) or is_error(text)
+    return (_BUILD.search(text) is not None and not is_result(text)) or bool(_NATIVE.search(text)) or is_error(text)
 
 
-def first_event(ends: Sequence[End], before: Collection[tuple[int, int]]) -> tuple[int, TailLine] | None:
+def first_event(
+    ends: Sequence[End], before: Collection[tuple[int, int]], of_one_rank: Collection[int] = ()
+) -> tuple[int, TailLine] | None:
     """Return (index of its file, line) of the first event, None without one.
 
     `before`: (file, offset) of what follows from another failure: only an event before the first of them counts.
+    `of_one_rank`: the files that count without such a line, too, because launchers report elsewhere.
     """
     bounds = {file: min(offset for number, offset in before if number == file) for file, _ in before}
     events: list[tuple[float, int, TailLine]] = []
     for number, end in enumerate(ends):
-        if before and number not in bounds:
+        if before and number not in bounds and number not in of_one_rank:
             continue
         ignored = False
         for line in end.lines:

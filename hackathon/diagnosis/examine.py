@@ -407,7 +407,13 @@ class _Examined:
             values = {"missing": ", ".join(str(rank) for rank in left)}
             return [replace(first, rule=rule, evidence=evidence, values=values, ranks=left, weak=False)]
         rule = self._by_fact.get(FIRST_EVENT)
-        event = first_event(self._ends, [(match.file, match.offset) for match in followers])
+        first_rank = self._exits.first
+        of_one_rank = [
+            number
+            for number, file in enumerate(self._files)
+            if file.rank is not None and first_rank in (None, file.rank)
+        ]
+        event = first_event(self._ends, [(match.file, match.offset) for match in followers], of_one_rank)
         if event is None:
             return self._from_exit(tracebacks)
         if rule is None:

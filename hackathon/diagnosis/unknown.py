@@ -91,7 +91,12 @@ def masked(text: str) -> str:
 
 def is_error(text: str) -> bool:
     """Return whether a line looks like an error."""
-    return _ERROR.search(text) is not None and _RESULT.search(text) is None
+    return _ERROR.search(text) is not None and not is_result(text)
+
+
+def is_result(text: str) -> bool:
+    """Return whether a line says "error" of a measured value, or of none."""
+    return _RESULT.search(text) is not None
 
 
 def rarest(

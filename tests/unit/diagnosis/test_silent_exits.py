@@ -60,3 +60,24 @@ def test_what_a_rank_said_before_its_exit_wins(tmp_path: Path) -> None:
     said = "[rank1]: FATAL: the lattice has no colour\n"
     diagnosis = diagnosis_of(tmp_path, text.replace("[rank0]: Traceback", f"{said}[rank0]: Traceback", 1))
     assert diagnosis.findings[0].rule != "rank-exited"
+
+
+@pytest.mark.parametrize(
+    ("rank", "said", "rule"),
+    [
+        (1, "libfoo: ERROR 4711: cannot map the window", "first-event"),
+        (1, "epoch 3, error: 0.25", "rank-exited"),
+        (0, "libfoo: ERROR 4711: cannot map the window", "rank-exited"),
+    ],
+)
+def test_a_rank_speaks_in_its_own_log(tmp_path: Path, rank: int, said: str, rule: str) -> None:
+    """The launcher reports in another file; only the log of the rank that ended first explains it."""
+    for number in range(3):
+        (tmp_path / f"rank-{number}.log").write_text("step 1\n" + (f"{said}\n" if number == rank else ""))
+    text = re.sub(r"^\[rank\d\]: .*\n", "", LOGS["mpirun-exit3"][1], flags=re.M)
+    (tmp_path / "job.log").write_text(text)
+    names = ["job.log", *(f"rank-{number}.log" for number in range(3))]
+    diagnosis = diagnose_files([tmp_path / name for name in names], names, rules=RULES)
+    first = diagnosis.findings[0]
+    assert first.rule == rule and first.evidence is not None
+    assert first.evidence.rank == 1
