@@ -199,6 +199,8 @@ class Speaker:
 
     def _take(self, rank: int, form: Format, numbers: Iterable[tuple[str, float]]) -> None:
         for name, value in numbers:
+            if name in form.throughput and not math.isfinite(value):  # a progress bar that has not moved yet
+                continue
             if self._speaks is None or rank < self._speaks:
                 self.values.clear()
                 self._speaks = rank

@@ -203,6 +203,11 @@ def test_chainers_log_file_tells_the_speed(tmp_path: Path) -> None:
     assert _run(tmp_path, "hello\n") == {"loss": pytest.approx(1 / 3), "steps_per_s": 20.0}
 
 
+@pytest.mark.parametrize("speed", ["inf iters/sec. Estimated time to finish: 0:00:00.", "nan iters/sec."])
+def test_a_progress_bar_that_has_not_moved_tells_no_throughput(tmp_path: Path, speed: str) -> None:
+    assert _run(tmp_path, f"     total [....]  0.00%\n       {speed}\n") == {}
+
+
 def test_metrics_have_units_and_can_be_asked_for() -> None:
     rates = {name.partition("/")[0] for form in FORMATS for name in form.throughput}
     assert rates == {"samples_per_s", "tokens_per_s", "steps_per_s"}
