@@ -6,8 +6,9 @@ processes that also hold memory on GPU 0.
 
 The kind of an exception follows from its name, its message, its statement, and who raised it. Rules with the fact
 `log:exception` and patterns name kinds; the first whose pattern matches counts. Behind them come the rules for
-exceptions that a library raised (`log:exception-in-library`), for checks of the user's own code
-(`log:exception-own`), and for all others (`log:exception` without patterns).
+exceptions in a worker of PyTorch's DataLoader (`log:exception-in-loader`), for those that a library raised
+(`log:exception-in-library`), for checks of the user's own code (`log:exception-own`), and for all others
+(`log:exception` without patterns).
 """
 
 import re
@@ -104,6 +105,8 @@ LETTERS = 300
 _PACKAGE = re.compile(r"(?:site|dist)-packages/(?P<name>[A-Za-z]\w*)")
 _BRACKETS = re.compile(r"\{[^{}\[\]()]+\}|\[[^{}\[\]()]+\]|\([^{}\[\]()]{12,}\)")
 _DEEPEST = 3
+# The frame of PyTorch 1.1 to 2.13 below that of the data set or of collate_fn.
+_IN_LOADER = re.compile(r"[/\\]torch[/\\]utils[/\\]data[/\\]_utils[/\\]worker\.py\", line \d+, in _worker_loop")
 _OWN_CHECK = re.compile(r"(?:raise|assert)\b")
 # Packages that only carry an exception from another process.
 _CARRIERS = frozenset({"ray", "hackathon"})
@@ -122,15 +125,16 @@ def exception_kind(rules: Sequence[Rule], traceback: Traceback) -> tuple[Rule, d
         "statement": traceback.statement,
         "what": f"{traceback.place}: {text}" if traceback.place else text,
     }
-    return kind_of_words(rules, values, own=is_own(traceback.path) and bool(_OWN_CHECK.match(traceback.statement)))
+    if any(_IN_LOADER.search(line.read.text) for line in traceback.lines):
+        return kind_of_words(rules, values, "log:exception-in-loader")
+    own = is_own(traceback.path) and bool(_OWN_CHECK.match(traceback.statement))
+    return kind_of_words(rules, values, "log:exception-own" if own else "")
 
 
-def kind_of_words(
-    rules: Sequence[Rule], values: dict[str, str], *, own: bool = False
-) -> tuple[Rule, dict[str, str]] | None:
+def kind_of_words(rules: Sequence[Rule], values: dict[str, str], place: str = "") -> tuple[Rule, dict[str, str]] | None:
     """Return the rule that names the kind of an exception, and its values with those of the pattern.
 
-    `values`: exception, statement, package. `own`: the user's own code checks something.
+    `values`: exception, statement, package. `place`: fact of who raised it; empty: the package, if any.
     """
     # text in brackets is a value, a name or a place
     message = values["exception"]
@@ -143,7 +147,7 @@ def kind_of_words(
         for pattern in rule.patterns:
             if match := expression_of(pattern).match(text):
                 return rule, values | {key: value for key, value in match.groupdict().items() if value}
-    fact = "log:exception-own" if own else "log:exception-in-library" if values["package"] else EXCEPTION
+    fact = place or ("log:exception-in-library" if values["package"] else EXCEPTION)
     plain = {rule.fact: rule for rule in reversed(rules) if not rule.patterns}
     general = plain.get(fact) or plain.get(EXCEPTION)
     return (general, values) if general is not None else None

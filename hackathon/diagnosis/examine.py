@@ -12,10 +12,18 @@ from hackathon.diagnosis.checks import find_check
 from hackathon.diagnosis.copied_paths import left_behind
 from hackathon.diagnosis.events import LETTERS, exception_kind, first_event, kind_of_words, on_gpu_zero
 from hackathon.diagnosis.exit_checks import killed_ranks
-from hackathon.diagnosis.exits import Exits, first_exit, labelled_ranks, left_among, read_exits
+from hackathon.diagnosis.exits import (
+    Exits,
+    first_exit,
+    first_killed,
+    labelled_ranks,
+    left_among,
+    left_before,
+    read_exits,
+)
 from hackathon.diagnosis.facts import FactHit, RunFacts
 from hackathon.diagnosis.findings import Evidence, Finding
-from hackathon.diagnosis.hangs.standstill import Standstill
+from hackathon.diagnosis.hangs.standstill import LIBRARIES, Standstill
 from hackathon.diagnosis.log_tails import (
     End,
     Traceback,
@@ -399,7 +407,13 @@ class _Examined:
             match for match in matches if match.rule.level == "secondary" and not match.weak and match.file >= 0
         ]
         tracebacks = [place for place in last_tracebacks(self._ends, self._files) if place.name not in _NO_CAUSE]
-        left = self._exits.left or left_among(labelled_ranks(tracebacks), self._exits)
+        labelled = labelled_ranks(tracebacks)
+        lost = frozenset(rank for match in followers if match.rule.part in LIBRARIES for rank in match.ranks)
+        left = (
+            self._exits.left
+            or left_among(labelled, self._exits)
+            or left_before(self._exits, labelled, lost, self._ends)
+        )
         rule = self._by_fact.get("log:left-early")
         if rule is not None and left and followers:
             first = min(followers, key=lambda match: (match.file, match.offset))
@@ -436,12 +450,19 @@ class _Examined:
         return self._with_ranks([RulePlace(rule, evidence, values, number, line.offset, 1, ranks)])
 
     def _from_exit(self, tracebacks: Sequence[Traceback]) -> list[RulePlace]:
-        """Return a match for the rank that ended first, with an exit code and without output."""
+        """Return a match for the rank that ended first, killed or with an exit code, and without output."""
+        labelled = labelled_ranks(tracebacks)
+        rule, killed = self._by_fact.get("log:killed"), first_killed(self._ends)
+        if rule is not None and killed is not None and killed[2] not in labelled:
+            number, line, rank = killed
+            text, host = line.read.text.strip()[:500], line.read.host or self._files[number].host
+            evidence = Evidence(self._files[number].name, None, text, rank, host, line.read.time)
+            return [RulePlace(rule, evidence, {"rank": str(rank)}, number, line.offset, 1, (rank,))]
         rule, end = self._by_fact.get("log:exited"), first_exit(self._ends, self._exits)
         if rule is None or end is None:
             return []
         number, line, rank, code = end
-        if rank in labelled_ranks(tracebacks):
+        if rank in labelled:
             return []
         evidence = Evidence(self._files[number].name, None, line.read.text.strip()[:500], rank, time=line.read.time)
         values = {"rank": str(rank), "code": str(code)}

@@ -7,10 +7,11 @@ Forms, and their sources:
 - `node01:4700:5000 [0] NCCL INFO comm 0x… rank 0 nranks 8 …`, since 2.18 `ncclCommInitRank comm 0x… rank 0 nranks 8`:
   NCCL (src/init.cc)
 - `Process name: [[18392,1],1]`: Open MPI; `RANK 1 PID 12 RUNNING AT`: MPICH; `srun: error: n1: task 1: Exited`: Slurm
+- `Process 1 exit with status code 3.`: Horovod (runner/gloo_run.py)
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from hackathon.diagnosis.findings import Evidence
@@ -29,6 +30,16 @@ _STATUS = re.compile(
     r"|\btask (?P<task>\d{1,7}): Exited with exit code (?P<srun>\d{1,3})\b"
 )
 _SIGNALLED = re.compile(r"Sending process (\d{1,9}) closing signal")
+# `srun: error: n1: tasks 0,2-3: Exited with exit code 1`; horovodrun
+_LISTED = re.compile(
+    r"\bsrun: (?:error: )?\S+: tasks? (?P<tasks>\d{1,7}(?:[,-]\d{1,7})*): \w"
+    r"|^Process (?P<process>\d{1,7}) exit with status"
+)
+# What Slurm writes first decides: after it has stopped a step, it reports the tasks that it killed itself.
+_SLURM = re.compile(
+    r"\bsrun: error: \S+: task (?P<killed>\d{1,7}): Killed\b|\bsrun: (?:error: )?\S+: tasks? \d|\bslurmstepd: "
+    r"|\bsrun: (?:Job step|Force Term|forcing|Terminating|interrupt|First task|got SIG|error: (?:Node|Timed))"
+)
 SHELLS = 126
 """Exit codes from here on are a shell's: no such command, a signal."""
 _PID = re.compile(r"\(pid: (?P<pid>\d{1,9})\)|received by PID (?P<other>\d{1,9})")
@@ -132,6 +143,40 @@ def left_among(labelled: frozenset[int], exits: Exits) -> tuple[int, ...]:
     return tuple(rank for rank in range(max(labelled)) if rank not in labelled)
 
 
+def left_before(exits: Exits, labelled: frozenset[int], lost: frozenset[int], ends: Sequence[End]) -> tuple[int, ...]:
+    """Return the ranks that ended with status 0 while all others, `labelled`, raised exceptions.
+
+    `lost`: ranks whose exception says that another rank is gone. mpirun, srun and horovodrun see the ranks of all
+    nodes, and name none that ended with status 0: if the first that failed had lost another rank, that one had ended
+    with status 0 before. A rank that they name failed or was stopped, whatever it printed.
+    """
+    if exits.ranks or not labelled <= lost:
+        return ()
+    lines = [line.read.text for end in ends for line in end.lines]
+    if exits.first not in labelled and not any(_names(text, labelled) for text in lines):
+        return ()
+    left = unlabelled(labelled)
+    return () if any(_names(text, left) for text in lines) else left
+
+
+def unlabelled(ranks: Collection[int]) -> tuple[int, ...]:
+    """Return the ranks below the greatest of `ranks` that are not in it; none where they can be another node's.
+
+    Where more than a third of all ranks, or the first two, are not in the logs, these are not the logs of all nodes.
+    """
+    last = max(ranks, default=0)
+    if 2 * (last + 1 - len(ranks)) > len(ranks) or not {0, 1} & set(ranks):
+        return ()
+    return tuple(rank for rank in range(last) if rank not in ranks)
+
+
+def _names(text: str, ranks: Collection[int]) -> bool:
+    """Return whether srun or horovodrun tells in a line how one of the ranks ended."""
+    match = _LISTED.search(text)
+    spans = [part.split("-") for part in (match["tasks"] or match["process"]).split(",")] if match else []
+    return any(whole(span[0]) <= rank <= whole(span[-1]) for span in spans for rank in ranks)
+
+
 def first_exit(ends: Sequence[End], exits: Exits) -> tuple[int, TailLine, int, int] | None:
     """Return (file, line, rank, exit code) of the rank that failed first, if its program chose the exit code.
 
@@ -147,6 +192,15 @@ def first_exit(ends: Sequence[End], exits: Exits) -> tuple[int, TailLine, int, i
                 continue
             code = whole(match["elastic"] or match["first"] or match["gloo"] or match["srun"])
             return (number, line, rank or 0, code) if 1 < code < SHELLS else None
+    return None
+
+
+def first_killed(ends: Sequence[End]) -> tuple[int, TailLine, int] | None:
+    """Return (file, line, rank) of the rank that was killed before srun or Slurm stopped or reported any other."""
+    for number, end in enumerate(ends):
+        for line in end.lines:
+            if match := _SLURM.search(line.read.text):
+                return (number, line, whole(match["killed"])) if match["killed"] else None
     return None
 
 

@@ -15,7 +15,7 @@ _ENDING_WORDS = re.compile(
 _KILLED = re.compile(r"line \d+:\s+\d+ Killed\b|: (?:行 \d+|\d+ 行): {1,4}\d+ 強制終了 |exited on signal 9 \(Killed\)")
 # Parts below the others: their messages explain those of the parts above.
 _GROUND = ("scheduler", "hardware")
-_EXCEPTIONS = (EXCEPTION, "log:exception-in-library", "log:exception-own")
+_EXCEPTIONS = (EXCEPTION, "log:exception-in-library", "log:exception-in-loader", "log:exception-own")
 GENERIC = frozenset({*_EXCEPTIONS, "log:first-event"})
 """Facts of rules that name an event by its form."""
 

@@ -10,6 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
+from hackathon.diagnosis.exits import unlabelled
 from hackathon.diagnosis.log_tails import End
 from hackathon.diagnosis.scan import LogFile
 from hackathon.logs.values import whole
@@ -117,6 +118,9 @@ def find_hang(
     if hang is not None:
         return replace(hang, library=library)
     everyone = ranks | set(range(min(processes or 0, MOST_RANKS)))
+    # without a rank's own log, its label may be missing; a launcher's table lists all
+    if not (processes or others or any(file.rank is not None for file in files)):
+        everyone |= set(unlabelled(everyone))
     if hang := _by_numbers(watched, everyone):
         return replace(hang, library="nccl")
     if ready and (absent := (everyone | set(range(max(ready)))) - ready):

@@ -20,7 +20,7 @@ from hackathon.text.json_fields import moment_of
 
 STEPLESS, STEPLESS_STEPS = 15.0, 20.0
 """By the ranks' recorders a run stood still after so many seconds without a step, and so many times a usual step."""
-_LIBRARIES = frozenset({"nccl", "gloo", "horovod", "mpi", "chainermn"})
+LIBRARIES = frozenset({"nccl", "gloo", "horovod", "mpi", "chainermn"})
 """Parts whose messages about waiting concern ranks; those of a scheduler concern the walltime."""
 
 
@@ -50,7 +50,7 @@ class Standstill:
             if facts.status.state in (states.TIMEOUT, states.CANCELLED):
                 steps = last_steps(facts.metrics, facts.status.t_ended)
         hang = find_hang(self._ends, self._files, processes or None, steps, self._ranks) if waiting or steps else None
-        complained = any(match.rule.part in _LIBRARIES for match in waiting)
+        complained = any(match.rule.part in LIBRARIES for match in waiting)
         if hang is None and processes and (complained or self._stood_still):
             hang = find_elsewhere(list(self._stacks.values()), processes)
         if hang is None:

@@ -1,7 +1,8 @@
 """A rank that ends without a word, or whose word stands among others: launchers and the other ranks tell which.
 
-tests/samples/failures/exits.txt: `%%% name | rule` before each log of torchrun, mpirun or horovodrun; rank 1 of
-three calls sys.exit(3) or os._exit(0) in its third step, or its loader fails. Stacks of libraries are left out.
+tests/samples/failures/exits.txt: `%%% name | rule` before each log of torchrun, mpirun, srun or horovodrun; rank 1 of
+three calls sys.exit(3) or os._exit(0) in its third step, sleeps there or is killed, or its loader fails. Stacks of
+libraries are left out.
 """
 
 import re
@@ -42,17 +43,57 @@ def test_the_rank_that_ended_is_the_cause(tmp_path: Path, name: str) -> None:
     [
         # it still ran when another one failed
         ("torchrun-early", "Sending process 5018", "Sending process 5019 closing signal SIGTERM\nSending process 5018"),
-        # the first to end raised the exception of one that waits
-        ("mpirun-exit3", r"\[\[25024,1\],1\]\n  Exit code:    3", "[[25024,1],2]\n  Exit code:    1"),
         # a shell's code, and no code
         ("mpirun-exit3", "Exit code:    3", "Exit code:    127"),
         ("mpirun-exit3", "Exit code:    3", ""),
+        # it failed first
+        ("mpirun-early", r"\[\[2330,1\],2\]", "[[2330,1],1]"),
+        # srun or horovodrun reports its end
+        ("srun-early", "task 0: Exited", "tasks 0-1: Exited"),
+        ("srun-early", "task 2: Exited with exit code 1", "task 1: Terminated"),
+        ("horovodrun-early", "Process 0 exit with status code 143", "Process 1 exit with status code 143"),
+        # the launcher says nothing
+        ("mpirun-early", r"Process name: .*\n", "\n"),
+        # Slurm or srun stopped it with the others
+        ("srun-kill", "srun: error: node1: task 1", "slurmstepd: error: *** STEP 8.0 ON node1 ***\n\\g<0>"),
+        ("srun-kill", "srun: error: node1: task 1", "srun: Job step aborted: Waiting up to 32 seconds\n\\g<0>"),
+        ("srun-kill", r"(.*task 1: Killed\n)(.*)\n", "\\2\n\\1"),
+        ("srun-kill", "task 1: Killed", "tasks 1,3: Killed"),
     ],
 )
 def test_a_rank_is_not_blamed_without_evidence(tmp_path: Path, name: str, old: str, new: str) -> None:
     text, count = re.subn(old, new, LOGS[name][1])
     assert count == 1
     assert diagnosis_of(tmp_path, text).root is None
+
+
+def on_second_node(text: str) -> str:
+    """Return the log with its ranks' numbers, from 0 to 3, shifted by four."""
+    return re.sub(r"(?<=^\[rank)\d", lambda match: str(int(match[0]) + 4), text, flags=re.MULTILINE)
+
+
+def test_ranks_of_other_nodes_are_not_blamed(tmp_path: Path) -> None:
+    early = on_second_node(LOGS["mpirun-early"][1]).replace("[[2330,1],2]", "[[2330,1],6]")
+    assert diagnosis_of(tmp_path, early).root is None
+    waiting = diagnosis_of(tmp_path, on_second_node(LOGS["mpirun-hang"][1])).root
+    assert waiting is not None and waiting.rule == "gloo-timeout"
+    assert waiting.ranks == (4, 6) and "never joined" not in waiting.message
+
+
+def test_a_rank_that_failed_by_itself_is_not_one_that_lost_another(tmp_path: Path) -> None:
+    old, new = r"(?m)^\[rank2\]: RuntimeError: .*", "[rank2]: ValueError: no colour"
+    text, count = re.subn(old, new, LOGS["mpirun-early"][1])
+    assert count == 1
+    root = diagnosis_of(tmp_path, text).root
+    assert root is not None and root.evidence is not None
+    assert (root.rule, root.evidence.rank) == ("python-exception", 2)
+
+
+def test_only_an_exception_of_a_worker_is_the_loaders(tmp_path: Path) -> None:
+    text, count = re.subn(r"(?m)^.*_worker_loop\n.*\n", "", LOGS["srun-loader"][1])
+    assert count == 1
+    root = diagnosis_of(tmp_path, text).root
+    assert root is not None and root.rule == "python-exception"
 
 
 def test_what_a_rank_said_before_its_exit_wins(tmp_path: Path) -> None:
