@@ -36,7 +36,7 @@ _LISTED = re.compile(
     r"|^Process (?P<process>\d{1,7}) exit with status"
 )
 # What Slurm writes first decides: after it has stopped a step, it reports the tasks that it killed itself.
-_SLURM = re.compile(
+_STEP_REPORT = re.compile(
     r"\bsrun: error: \S+: task (?P<killed>\d{1,7}): Killed\b|\bsrun: (?:error: )?\S+: tasks? \d|\bslurmstepd: "
     r"|\bsrun: (?:Job step|Force Term|forcing|Terminating|interrupt|First task|got SIG|error: (?:Node|Timed))"
 )
@@ -199,7 +199,7 @@ def first_killed(ends: Sequence[End]) -> tuple[int, TailLine, int] | None:
     """Return (file, line, rank) of the rank that was killed before srun or Slurm stopped or reported any other."""
     for number, end in enumerate(ends):
         for line in end.lines:
-            if match := _SLURM.search(line.read.text):
+            if match := _STEP_REPORT.search(line.read.text):
                 return (number, line, whole(match["killed"])) if match["killed"] else None
     return None
 
