@@ -23,8 +23,8 @@ LINES = """
 --mem=0
 """
 """One directive each, behind `#SBATCH `."""
-SITE = re.compile(rb"-[AC] |gpus?:|--account|container-image|-p opt|--gpus|-q regular|-q h-debug")
-"""What depends on the machine: accounts, features, GPUs of the partition."""
+SITE = re.compile(rb"-[AC] |gpus?:|--account|container-image|-p opt|--gpus|-q regular|-q h-debug|--nodelist")
+"""What depends on the machine: accounts, features, GPUs of the partition, names of nodes."""
 
 
 @pytest.mark.slow

@@ -224,7 +224,8 @@ def test_shellcheck_finds_nothing(tmp_path: Path) -> None:
     """Each line of a body or library is read once between its neighbours, and all values once more as one script."""
     if not shutil.which("shellcheck"):
         pytest.skip("shellcheck is not installed")
-    values = ["#!/bin/bash", "# shellcheck disable=SC2034", "{", *_reviewed().assignments(), "}"]
+    # SC2054: a variable's value may be a list with commas
+    values = ["#!/bin/bash", "# shellcheck disable=SC2034,SC2054", "{", *_reviewed().assignments(), "}"]
     assert sum(line.startswith("HK_NAME=") for line in values) == len(RECIPES)
     scripts = with_all_lines(_reviewed().of_each_body()) | with_all_lines(_reviewed().libraries())
     scripts |= {"rank.sh": _reviewed().rank, "values.sh": "\n".join([*values, ""])}

@@ -110,7 +110,8 @@ CASES = {
     # what comes before the first step and between epochs is in the program's own time, not in the bar's rate; so is a
     # moment in which a busy machine stands still, which a median passes over
     "lightning": Case(
-        "lightning_digits.py", "torchrun", _frameworks, "samples_per_s", "Lightning (throughput: steps_per_s)",
+        "lightning_digits.py", "torchrun", _frameworks, "samples_per_s",
+        "Lightning's bar, or one like it (throughput: steps_per_s)",
         {"train_loss": (0, 1.0), "test_acc": (0.85, 1), "test_loss": (0, 0.8)}, _took(1500 * 6), 20, source="recorded",
     ),
     "transformers": Case(

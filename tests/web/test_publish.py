@@ -413,9 +413,8 @@ def test_what_the_organiser_corrects_beside_the_runs_comes_online(event: Path, t
     references.write_text(yaml.safe_dump(told, allow_unicode=True), "utf-8")
     second = publish(_source(folder), out, languages=["en"])
     assert "a corrected rule of thumb" in (second.folder / "scaling.html").read_text("utf-8")
-    value = yaml.safe_load(profile.read_text("utf-8"))
-    value["title"] = "Reedbush, corrected"
-    profile.write_text(yaml.safe_dump(value, allow_unicode=True), "utf-8")
+    title = re.compile(r"^title:.*$", re.MULTILINE)
+    profile.write_text(title.sub("title: Reedbush, corrected", profile.read_text("utf-8"), count=1), "utf-8")
     assert "Reedbush, corrected" in (publish(_source(folder), out, languages=["en"]).folder / "cluster.html").read_text(
         "utf-8"
     )

@@ -42,7 +42,9 @@ def _of_controller(text: str, job_id: str) -> JobDetails:
         text = texts[-1 if part is head else 0] if texts else ""
         return "" if text in _NAMES else text
 
-    nodes, resources = digits(value("NumNodes")), value("TRES")
+    # a job that waits has a range, of which both ends are the same where it asked for a number
+    least, _, most = value("NumNodes").partition("-")
+    nodes, resources = digits(least) if most in ("", least) else None, value("TRES")
     asked = " ".join(value(name) for name in ("TresPerNode", "TresPerJob", "TresPerTask", "Gres"))
     output = _OUTPUT.search(line) if not further.strip() else None
     return JobDetails(
