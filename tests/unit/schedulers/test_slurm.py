@@ -1,5 +1,6 @@
 """Slurm: argv, parsers over recorded output, tables row by row."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -325,6 +326,10 @@ def test_what_the_controller_does_not_tell_is_not_known() -> None:
         "an array has one for each task"
     )
     assert SLURM.parse_details([], "19") == JobDetails()
+    for nodes, count in (("2-2", 2), ("1-4", None)):  # a job that waits has a range
+        waiting = re.sub(r" NumNodes=\S+ ", f" NumNodes={nodes} ", text)
+        assert waiting != text
+        assert SLURM.parse_details([answer(waiting, command="scontrol")], "19").nodes == count
 
 
 def test_a_job_that_the_controller_forgot_has_what_accounting_recorded() -> None:
