@@ -270,14 +270,12 @@ class _Conversion:
 
     def _of_profile(self, queue: "Queue | None", own: Collection[str]) -> list[str]:
         """Return the QOS of the queue and the profile's default constraint, unless the script has `own` ones."""
-        values = {
-            "qos": queue.qos if queue is not None else None,
-            "constraint": self.cluster.constraint if self.cluster is not None else None,
-        }
+        if self.cluster is None:
+            return []
+        values = {"qos": queue.qos if queue is not None else None, "constraint": self.cluster.constraint}
         options = []
         for name, value in values.items():
             if value and f"--{name}" not in own:
-                assert self.cluster is not None
                 self._change(name, None, value, _("the profile of {cluster} has it", cluster=self.cluster.name))
                 options.append(f"--{name}={quoted(value)}")
         return options
