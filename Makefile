@@ -15,7 +15,7 @@ BIN = $(VENV)/bin
 # where it is set, each of the thousands of Pythons that tests start compiles all modules anew
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-all test-gpu lint bundle docs messages constraints clean
+.PHONY: demo test test-all test-gpu lint bundle docs site messages constraints clean
 
 demo: $(VENV)/.demo
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python tests/demo.py demo
@@ -48,7 +48,7 @@ constraints: $(BIN)/python
 	$(VENV)/uv/bin/python -m pip install --quiet 'uv>=0.9'
 	$(VENV)/uv/bin/uv pip compile --quiet --upgrade --universal --generate-hashes --no-annotate --python-version 3.11 \
 	  --default-index https://pypi.org/simple --custom-compile-command 'make constraints' \
-	  --extra mpi --extra share --extra web --extra dev pyproject.toml constraints.in -o constraints.txt
+	  --extra mpi --extra share --extra web --extra dev --extra docs pyproject.toml constraints.in -o constraints.txt
 
 # New texts into the .po files of the translations, old ones out of them; what is left to translate is named.
 messages: $(VENV)/.test
@@ -56,7 +56,12 @@ messages: $(VENV)/.test
 
 # All pages as Markdown, those of the reference with the lists that the program makes of itself.
 docs: $(VENV)/.test
+	rm -rf build/docs
 	$(BIN)/python docs/build.py build/docs
+
+# The documentation as a site in build/site, which a browser opens without a web server. A broken link fails.
+site: docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed, this is " + sys.version.split()[0] if sys.version_info < (3, 11) else 0)'
@@ -75,4 +80,4 @@ $(VENV)/.test: $(BIN)/python pyproject.toml constraints.txt
 	touch $(VENV)/.demo $@
 
 clean:
-	rm -rf $(VENV) demo dist/hackathon.pyz build/docs
+	rm -rf $(VENV) demo dist/hackathon.pyz build/docs build/site

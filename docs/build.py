@@ -1,6 +1,6 @@
 """Write all pages of the documentation as files, complete with the lists that the program makes of itself.
 
-    python docs/build.py FOLDER     KIND/NAME.md and KIND/NAME.ja.md (`make docs`: build/docs)
+    python docs/build.py FOLDER     KIND/NAME.md and KIND/NAME.ja.md, first pages (`make docs`: build/docs)
 
 It is also the hook by which hatchling puts these pages, and the translations as gettext reads them, into a wheel
 (pyproject.toml). A checkout and an editable installation make both when they are needed.
@@ -8,6 +8,7 @@ It is also the hook by which hatchling puts these pages, and the translations as
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -30,6 +31,17 @@ def build(folder: Path) -> list[Path]:
             path.write_text(page["text"], encoding="utf-8")
             files.append(path)
     return sorted(set(files))
+
+
+def first_pages(folder: Path) -> list[Path]:
+    """Write what only a site needs: its first pages and CONTRIBUTING.md."""
+    contributing = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").replace("](docs/", "](")
+    (folder / "contributing.md").write_text(contributing, encoding="utf-8")
+    shutil.copytree(ROOT / "docs" / "assets", folder / "assets", dirs_exist_ok=True)
+    return [
+        folder / "contributing.md",
+        *(Path(shutil.copy(page, folder)) for page in (ROOT / "docs").glob("index*.md")),
+    ]
 
 
 def _pages(language: str) -> list[dict[str, str]]:
@@ -74,4 +86,5 @@ class Hook(BuildHookInterface):
 if __name__ == "__main__":
     if len(sys.argv) != 2:
         sys.exit(__doc__)
-    print(f"{len(build(Path(sys.argv[1])))} pages in {sys.argv[1]}")
+    pages = build(Path(sys.argv[1])) + first_pages(Path(sys.argv[1]))
+    print(f"{len(pages)} pages in {sys.argv[1]}")
