@@ -1,4 +1,4 @@
-"""The documentation's site (`make site`): no broken link, nothing from the Internet, and a search that works in a folder."""
+"""The site that `make site` builds: no broken link, nothing from the Internet, and a search that works in a folder."""
 
 import os
 import re
