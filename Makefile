@@ -11,11 +11,12 @@ PIP_OPTIONS ?=
 VENV ?= .venv
 PYTEST_OPTIONS ?=
 BUNDLE_OPTIONS ?=
+RELEASE_OPTIONS ?=
 BIN = $(VENV)/bin
 # where it is set, each of the thousands of Pythons that tests start compiles all modules anew
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-all test-gpu lint bundle docs site messages constraints clean
+.PHONY: demo test test-all test-gpu lint bundle docs site release messages constraints clean
 
 demo: $(VENV)/.demo
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python tests/demo.py demo
@@ -40,6 +41,12 @@ bundle: $(BIN)/python
 # GPU each part says that it was not run. No part begins after 8 minutes. One test at a time: that Python may lack xdist.
 test-gpu:
 	GPU_REPORT=gpu-report $(PYTHON) -m pytest -q -s -o addopts='--strict-markers --import-mode=importlib' -o required_plugins= tests/gpu
+
+# Wheel, sdist, bundle and site in dist/, tried in fresh environments; what is still to be filled in is listed.
+release: $(BIN)/python
+	$(BIN)/python -m venv $(VENV)/release
+	$(VENV)/release/bin/python -m pip install --quiet --upgrade pip 'build>=1.2' 'hatchling>=1.24' 'twine>=6.1' '.[docs]'
+	$(VENV)/release/bin/python bundle/release.py $(RELEASE_OPTIONS)
 
 # The versions and hashes of everything that the tests and the bundle take from the package index, for every Python and
 # Linux machine: the newest that pyproject.toml allows.
