@@ -3,6 +3,7 @@
 import contextlib
 import io
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -381,3 +382,30 @@ def test_a_profile_adds_its_qos_and_its_constraint_where_the_script_has_none(tmp
     code, made = command(tmp_path, own, "--to", "perlmutter")
     options = [line for line in made["script"].splitlines() if line.startswith("#SBATCH")]
     assert (code, options) == (0, ["#SBATCH --nodes=1", "#SBATCH -q debug", "#SBATCH -C cpu"])
+    assert made["changed"] == [], "the QOS stays, so the queue did not change"
+
+
+@pytest.mark.parametrize(
+    ("own", "target", "changed", "added"),
+    [
+        ("-q debug", "perlmutter", [], []),
+        ("-q other", "perlmutter", [], []),
+        ("-q debug", "archer2", [("queue", "", "standard")], ["#SBATCH --partition=standard"]),
+        ("-q lowpriority", "archer2", [("queue", "", "lowpriority")], ["#SBATCH --partition=standard"]),
+        ("-p gpu -q debug", "perlmutter", [("queue", "gpu", "debug")], []),
+        ("-p gpu -q other", "perlmutter", [("queue", "gpu", "")], []),
+        ("-p gpu", "marenostrum5-acc", [("queue", "gpu", "acc_ehpc"), ("qos", "", "acc_ehpc")],
+         ["#SBATCH --qos=acc_ehpc"]),
+    ],
+)  # fmt: skip
+def test_only_a_queue_that_the_header_names_has_changed(
+    tmp_path: Path, own: str, target: str, changed: list[tuple[str, str, str]], added: list[str]
+) -> None:
+    options = "".join(f"#SBATCH {option.strip()}\n" for option in re.split(r"(?= -)", own))
+    _, made = command(tmp_path, f"#!/bin/bash\n{options}#SBATCH --nodes=1\n#SBATCH -C gpu\n./a\n", "--to", target)
+    fields = ("queue", "qos")
+    assert [(change["field"], change["from"] or "", change["to"] or "") for change in made["changed"]
+            if change["field"] in fields] == changed  # fmt: skip
+    lines = made["script"].splitlines()
+    assert [line for line in lines if line.startswith(("#SBATCH --partition", "#SBATCH --qos"))] == added
+    assert all(f"#SBATCH {option.strip()}" in lines for option in re.findall(r"-q \w+", own))
