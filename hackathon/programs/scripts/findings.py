@@ -531,8 +531,8 @@ RULES: dict[str, LintRule] = {
         "warning",
         "changed",
         N_(
-            "`{command}` stands before `module load`: on some machines module scripts use variables that are not set, "
-            "and the job ends there. Put it behind the modules."
+            "`{command}` runs scripts of others under `set -u`. Some of them use variables that are not set, and the "
+            "job then ends here. Put `set +u` before it, and `set -u` behind it."
         ),
     ),
     "id-with-colon": LintRule(
