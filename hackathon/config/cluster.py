@@ -246,3 +246,7 @@ class Cluster:
     """Sources of the values, each with a short id that `evidence` uses."""
     evidence: dict[str, str | list[str]] = field(default_factory=dict)
     """Key path of a value, or of a block that contains it → ids of its sources, e.g. `queues.debug: [M, S]`."""
+
+    def is_unverified(self, path: str) -> bool:
+        """Return whether a key path, or a block that contains it, is marked as unverified."""
+        return any(path == mark or path.startswith(f"{mark}.") for mark in self.unverified)

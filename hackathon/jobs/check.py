@@ -180,7 +180,7 @@ def _violation(identifier: str, **values: object) -> Violation:
 
 
 def _unsure(cluster: Cluster, path: str) -> str:
-    return _(" (unverified limit)") if path in cluster.unverified else ""
+    return _(" (unverified limit)") if cluster.is_unverified(path) else ""
 
 
 def _queue_violations(request: Request, cluster: Cluster) -> list[Violation]:
@@ -244,7 +244,7 @@ def _queue_violations(request: Request, cluster: Cluster) -> list[Violation]:
 def _core_violations(request: Request, cluster: Cluster) -> list[Violation]:
     """Return a violation if a node lacks cores; twice as many may be hyper-threads, and a laptop may be overloaded."""
     cores, used = cluster.node.cores, request.processes_per_node * request.threads
-    if cores == "auto" or used <= 2 * cores or cluster.starter == "local" or "node.cores" in cluster.unverified:
+    if cores == "auto" or used <= 2 * cores or cluster.starter == "local" or cluster.is_unverified("node.cores"):
         return []
     return [
         _violation(
@@ -278,7 +278,7 @@ def _memory_violations(request: Request, cluster: Cluster) -> list[Violation]:
             )
         ]
     most = cluster.node.memory
-    if most is None or request.memory <= most or "node.memory" in cluster.unverified:
+    if most is None or request.memory <= most or cluster.is_unverified("node.memory"):
         return []
     return [
         _violation(
@@ -293,7 +293,7 @@ def _memory_violations(request: Request, cluster: Cluster) -> list[Violation]:
 def _gpu_violations(request: Request, cluster: Cluster) -> list[Violation]:
     """Return a violation if ranks with several GPUs do not fit on a node: ranks do not share GPUs."""
     used = request.processes_per_node * request.gpus_per_process
-    if request.gpus_per_process == 1 or used <= request.gpus_per_node or "node.gpus" in cluster.unverified:
+    if request.gpus_per_process == 1 or used <= request.gpus_per_node or cluster.is_unverified("node.gpus"):
         return []
     return [
         _violation(

@@ -251,6 +251,7 @@ def header(request: Request) -> Header:
         processes_per_node=request.processes_per_node,
         threads=request.threads,
         gpus_per_node=request.gpus_wanted,
+        node_gpus=request.gpus_per_node,
         walltime=request.walltime,
         memory=request.memory,
         partition=request.partition,

@@ -5,6 +5,8 @@ import re
 from array import array
 from statistics import median
 
+from hackathon.text import numbers
+
 KEPT = 1 << 18
 """Values of one metric that are stored for a median; beyond, every second one is dropped, repeatedly."""
 _GROUPED = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d*)?\Z")
@@ -12,16 +14,12 @@ _GROUPED = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d*)?\Z")
 
 def number(value: object) -> float | None:
     """Return a number from JSON or text (`"NaN"`, `"1,234.5"` too), or None for other values."""
-    if isinstance(value, bool) or value is None:
-        return None
-    if isinstance(value, str):
-        value = value.strip()
-        value = value.replace(",", "") if _GROUPED.match(value) else value
-    elif not isinstance(value, (int, float)):
-        return None
+    if not isinstance(value, str):
+        return numbers.number(value)
+    value = value.strip()
     try:
-        return float(value)
-    except (ValueError, OverflowError):
+        return float(value.replace(",", "") if _GROUPED.match(value) else value)
+    except ValueError:
         return None
 
 

@@ -269,7 +269,6 @@ def start_on_nodes(
     """
     from dataclasses import replace
 
-    from hackathon.config.cluster import ALL_LAUNCHERS
     from hackathon.jobs.check import check
     from hackathon.jobs.render import render
     from hackathon.jobs.resolve import resolve
@@ -281,8 +280,7 @@ def start_on_nodes(
     from hackathon.runs.submit import submit
 
     one_node = cluster.starter == "local"
-    launchers = [name for name in cluster.launchers or ALL_LAUNCHERS if name not in ("torchrun", "local")]
-    launcher = options.launcher or ("local" if one_node or not launchers else launchers[0])
+    launcher = options.launcher or trial_launcher(cluster)
     nodes = options.nodes or (None if options.processes else 1 if one_node else 2)
     trial_options = replace(options, nodes=nodes, launcher=launcher, walltime=options.walltime or 300, parameters={})
     request = resolve(_trial(cluster, trial_options, runs, around))
@@ -315,6 +313,19 @@ def start_on_nodes(
         warning=printable(warnings[-1]) if warnings else "",
         **values,
     )
+
+
+def trial_launcher(cluster: "Cluster") -> str:
+    """Return the launcher of the short job: one that the cluster offers and that reaches the other nodes.
+
+    torchrun comes last, since it needs PyTorch on the nodes; `local` is for clusters whose jobs have one node.
+    """
+    from hackathon.config.cluster import ALL_LAUNCHERS
+
+    offered = list(cluster.launchers or ALL_LAUNCHERS)
+    if cluster.starter == "local" and "local" in offered:
+        return "local"
+    return min(offered, key=lambda name: ("torchrun", "local").index(name) + 1 if name in ("torchrun", "local") else 0)
 
 
 def _trial(cluster: "Cluster", options: "Options", runs: Path, around: "Sources | None") -> "Sources":

@@ -366,6 +366,13 @@ class Scheduler(ABC):
         """
         return []
 
+    def nodes_follow_up_argv(self, answers: list[CommandOutput]) -> list[list[str]]:
+        """Return further commands that the answers of `nodes_argv` make necessary; `parse_nodes` gets theirs, too.
+
+        Example: a list of nodes tells only what is free, `return [["kumo-node", "--all", "n7"]]`.
+        """
+        return []
+
     def parse_nodes(self, answers: list[CommandOutput]) -> "list[NodeGroup]":
         """Return the nodes, equal ones together (see `words.grouped`). Raises SchedulerError.
 

@@ -1,5 +1,6 @@
 """Compare a cluster's profile with the scheduler's report: queues, limits of a job, the shape of a node."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -27,6 +28,7 @@ hardware threads). `missing`: the profile lacks a value of the machine. `gone`: 
 the scheduler does not report the value.
 """
 GPU_REQUEST = ("dialect", "gpu_request")
+_NAMES_GPUS = re.compile(r"(?i)gpu|gres|cuda").search
 CHANGES: frozenset[str] = frozenset({"differs", "missing", "gone"})
 
 
@@ -110,18 +112,21 @@ def compare(cluster: Cluster, written: Mapping[str, Any], machine: Machine) -> l
         values += _node(cluster, written.get("node") or {}, group)
     confirmed = {value.path for value in cited_values(written) if not value.unverified}
     confirmed -= {value.path for value in unconfirmed(written)}
-    if gpus_unrequested(cluster, machine) and GPU_REQUEST not in confirmed:
-        requests = (written.get("dialect") or {}).get(GPU_REQUEST[1])
-        wanted = known_dialect(cluster).keys_for_gpus()[GPU_REQUEST[1]]
-        values.append(ComparedValue(GPU_REQUEST, requests, wanted, "differs" if requests else "missing"))
+    if group is not None and gpus_unrequested(cluster, machine) and GPU_REQUEST not in confirmed:
+        for key, needed in known_dialect(cluster).keys_for_gpus(group).items():
+            value = (written.get("dialect") or {}).get(key)
+            if value != needed:
+                values.append(ComparedValue(("dialect", key), value, needed, "differs" if value else "missing"))
     return values
 
 
 def gpus_unrequested(cluster: Cluster, machine: Machine) -> int:
     """Return the GPUs that the scheduler counts on a node while the profile's jobs request none; else 0."""
     group, dialect = nearest_group(cluster, machine.nodes), known_dialect(cluster)
-    silent = getattr(dialect, GPU_REQUEST[1], None) == "none" and GPU_REQUEST[1] in dialect.keys_for_gpus()
-    return (group.gpus or 0) if group is not None and silent else 0
+    if group is None or getattr(dialect, GPU_REQUEST[1], None) != "none":
+        return 0
+    silent = GPU_REQUEST[1] in dialect.keys_for_gpus(group) and not any(map(_NAMES_GPUS, cluster.directives))
+    return (group.gpus or 0) if silent else 0
 
 
 def others(cluster: Cluster, machine: Machine) -> list[str]:

@@ -9,11 +9,14 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from hackathon.config.cluster import SCHEDULER_LAUNCHERS
 from hackathon.config.records import rebuild
 from hackathon.text.units import format_walltime
+
+if TYPE_CHECKING:  # `render` reads no nodes
+    from hackathon.schedulers.reports import NodeGroup
 
 TOKEN = r"[A-Za-z0-9_.,:=@+/-]{1,200}"
 """Form of a header value without a pattern of its own: it means nothing to a shell and starts no directive."""
@@ -41,6 +44,8 @@ class Header:
     """The partition that the queue stands for; "" for none, None for the one of the queue's name."""
     qos: str | None = None
     constraint: str | None = None
+    node_gpus: int | None = None
+    """GPUs of a node; None: not known."""
 
     @property
     def mebibytes(self) -> int | None:
@@ -148,9 +153,8 @@ class Dialect:
         """
         return True
 
-    @classmethod
-    def keys_for_gpus(cls) -> Mapping[str, str]:
-        """Return the keys of a profile for a machine whose scheduler counts GPUs: jobs get those that they request.
+    def keys_for_gpus(self, nodes: "NodeGroup") -> Mapping[str, str]:
+        """Return the keys of a profile for nodes whose GPUs the scheduler counts: jobs get those that they request.
 
         Example: `return {"gpu_request": "gres"}`.
         """

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
+from typing import Any
 
 from hackathon.config.yaml_edit import inline
 from hackathon.schedulers import registry
@@ -24,7 +25,7 @@ class ProfileAnswers:
     gpus: int | None = None
     processes_per_node: int | None = None
     starter: str | None = None
-    dialect: Mapping[str, str] = field(default_factory=dict)
+    dialect: Mapping[str, Any] = field(default_factory=dict)
     """Keys of the scheduler's dialect."""
     environment: tuple[str, ...] = ()
     visible_from_nodes: tuple[str, ...] = ()
@@ -36,10 +37,13 @@ def open_questions(scheduler: str) -> list[str]:
     return [entry.name for entry in fields(kind) if entry.name in QUESTIONS]
 
 
-def counted_keys(scheduler: str, machine: Machine | None) -> Mapping[str, str]:
-    """Return the keys of a scheduler's dialect that request the GPUs which it counts on the machine's nodes."""
-    counted = machine is not None and any(group.gpus for group in machine.nodes)
-    return registry.load_dialect(scheduler).keys_for_gpus() if counted else {}
+def counted_keys(scheduler: str, dialect: Mapping[str, Any], machine: Machine | None) -> Mapping[str, str]:
+    """Return the keys of a scheduler's dialect that request the GPUs which it counts on the machine's nodes.
+
+    `dialect`: the keys that a person gave.
+    """
+    counted = [group for group in machine.nodes if group.gpus] if machine is not None else []
+    return registry.load_dialect(scheduler, dialect).keys_for_gpus(counted[0]) if counted else {}
 
 
 def likely_starter(scheduler: str) -> str:
@@ -101,7 +105,7 @@ def _with_gpus_first(machine: Machine) -> Machine:
 
 def _dialect(answers: ProfileAnswers, machine: Machine | None, cited: dict[str, str]) -> Iterator[str]:
     default = registry.load_dialect(answers.scheduler)
-    counted = dict(counted_keys(answers.scheduler, machine))
+    counted = dict(counted_keys(answers.scheduler, answers.dialect, machine))
     if machine is not None and any(queue.scatters is False for queue in machine.queues):
         counted |= default.keys_to_scatter()
     values = {key: getattr(default, key) for key in open_questions(answers.scheduler)} | counted
@@ -137,6 +141,13 @@ def _node(answers: ProfileAnswers, machine: Machine | None, cited: dict[str, str
             nodes=group.nodes,
             shape=inline(shape(group)),
             queues=queues or "–",
+        )
+    if groups and groups[0].gpus is None and answers.gpus is None:
+        several = groups[0].gpu_resource
+        yield "# " + (
+            _("GPUs: not known: each of these resources may stand for them: {names}", names=several)
+            if several
+            else _("GPUs: not known: the scheduler does not tell")
         )
     if groups and groups[0].gpu:
         node["gpu"], cited["node.gpu"] = groups[0].gpu, ASKED

@@ -38,7 +38,10 @@ BUILT_IN = {
 }
 """Name → `module:class` of the scheduler and of its dialect, which is imported alone where no command is run. A plug-in
 of the same name does not replace a built-in."""
-SITES = {("pbs", "history", "H"): "hackathon.schedulers.pbs.miyabi:Miyabi"}
+SITES = {
+    ("pbs", "history", "H"): "hackathon.schedulers.pbs.miyabi:Miyabi",
+    ("pjm", "table", "site"): "hackathon.schedulers.pjm.wisteria:Wisteria",
+}
 """(Scheduler, key of its dialect, value) → `module:class` of the commands of a site that has its own."""
 SCRIPTS = {
     "slurm": "hackathon.schedulers.slurm.script:LANGUAGE",

@@ -43,6 +43,10 @@ class NodeGroup:
     """GPUs per node."""
     gpu: str = ""
     """The GPU's model in the scheduler's notation."""
+    gpu_request: str = ""
+    """The dialect's `gpu_request` by which jobs request these GPUs, if that differs between machines."""
+    gpu_resource: str = ""
+    """The name of the resource for these GPUs, if each machine has its own; several names where `gpus` is not known."""
 
 
 @dataclass(frozen=True)

@@ -443,4 +443,10 @@ def nodes(scheduler: Scheduler, *, timeout: float | None = None, delays: Sequenc
     argvs = scheduler.nodes_argv()
     if not argvs:
         return []
-    return _patiently(lambda: scheduler.parse_nodes([_ask(scheduler, argv, timeout) for argv in argvs]), delays)
+
+    def ask() -> list[NodeGroup]:
+        answers = [_ask(scheduler, argv, timeout) for argv in argvs]
+        further = scheduler.nodes_follow_up_argv(answers)
+        return scheduler.parse_nodes(answers + [_ask_if_possible(scheduler, argv, timeout) for argv in further])
+
+    return _patiently(ask, delays)

@@ -1,7 +1,8 @@
 """The reviewed job scripts by part: every header, body and library once, the values by what decides them, and a table.
 
 headers/NAME.sh, bodies/NAME.sh   a job.sh is a header and a body, with its values below the body's lines "Values …"
-libraries/NAME.sh                 hackathon.sh
+libraries/NAME.sh                 a paragraph of hackathon.sh, each distinct one once
+libraries.tsv                     name of a hackathon.sh → its paragraphs
 scripts.tsv                       recipe, cluster, launcher → header, body, library
 values.txt                        sections of values; the first section of a script that has a value counts
 rank.sh                           the same for all
@@ -19,10 +20,12 @@ from support.paths import TESTS
 SCRIPTS = TESTS / "golden" / "scripts"
 TABLE = "scripts.tsv"
 VALUES = "values.txt"
+LIBRARIES = "libraries.tsv"
 _SCRIPT = re.compile(
     r"(?P<header>#!.*?\n)(?P<begin>\n*# Values [^\n]*\n# shellcheck [^\n]*\n)(?P<values>HK_.*?\n)(?P<end>\n# .*)",
     re.DOTALL,
 )
+_FUNCTION = re.compile(r"^(hk_\w+)\(\)", re.MULTILINE)
 _VALUES_MARK = re.compile(r"^# Values .*\n# shellcheck .*\n", re.MULTILINE)
 _LEVELS = (
     (), ("recipe",), ("cluster",), ("launcher",), ("recipe", "launcher"), ("cluster", "launcher"),
@@ -55,7 +58,7 @@ class Rendered(NamedTuple):
 
 
 class Parts(NamedTuple):
-    """The files that hold a script's header, body and library."""
+    """The files that hold a script's header and body, and the name of its library."""
 
     header: str
     body: str
@@ -68,9 +71,10 @@ class Reviewed:
     def __init__(self, files: Mapping[str, str]) -> None:
         self._files = files
         rows = [line.split("\t") for line in files[TABLE].splitlines()[1:]]
-        self.parts = {
-            Case(*row[:3]): Parts(f"headers/{row[3]}.sh", f"bodies/{row[4]}.sh", f"libraries/{row[5]}.sh")
-            for row in rows
+        self.parts = {Case(*row[:3]): Parts(f"headers/{row[3]}.sh", f"bodies/{row[4]}.sh", row[5]) for row in rows}
+        self._libraries = {
+            name: "".join(files[f"libraries/{paragraph}.sh"] for paragraph in paragraphs)
+            for name, *paragraphs in (line.split("\t") for line in files[LIBRARIES].splitlines())
         }
         self._sections = {
             title: text.removesuffix("\n")
@@ -84,7 +88,7 @@ class Reviewed:
 
     def script(self, case: Case) -> str:
         """Return a job.sh, put together from its parts."""
-        header, body, _ = (self._files[name] for name in self.parts[case])
+        header, body = (self._files[name] for name in self.parts[case][:2])
         values: dict[str, str] = {}
         for level in _LEVELS:
             values = _by_name(self._sections.get(_title(level, case), "")) | values
@@ -96,11 +100,11 @@ class Reviewed:
 
     def library(self, case: Case) -> str:
         """Return the hackathon.sh of a script."""
-        return self._files[self.parts[case].library]
+        return self._libraries[self.parts[case].library]
 
     def libraries(self) -> dict[str, str]:
-        """Return every hackathon.sh by its file."""
-        return {name: self._files[name] for name in sorted({parts.library for parts in self.parts.values()})}
+        """Return every hackathon.sh by its name."""
+        return dict(sorted(self._libraries.items()))
 
     def assignments(self) -> list[str]:
         """Return all assignments of all scripts, each once."""
@@ -146,9 +150,29 @@ def files_of(rendered: Mapping[Case, Rendered]) -> dict[str, str]:
     return {
         **{f"headers/{name}.sh": text for text, name in header_of.items()},
         **{f"bodies/{name}.sh": text for text, name in body_of.items()},
-        **{f"libraries/{name}.sh": text for text, name in library_of.items()},
+        **_library_files(library_of),
         TABLE: "".join("\t".join(row) + "\n" for row in [(*Case._fields, *Parts._fields), *rows]),
         VALUES: _values_file(values),
+    }
+
+
+def _library_files(library_of: Mapping[str, str]) -> dict[str, str]:
+    """Return the files of the paragraphs, called after their first function, and the table of the libraries.
+
+    Where several paragraphs have the same function, the first library with one is part of its name.
+    """
+    paragraphs = {name: re.split(r"(?<=\n\n)", text) for text, name in library_of.items()}  # each with its blank line
+    names: dict[str, Sequence[str]] = {}
+    for library, own in sorted(paragraphs.items()):
+        for number, paragraph in enumerate(own, 1):
+            match = _FUNCTION.search(paragraph)
+            plain = match[1].replace("_", "-") if match else f"text-{number}"
+            names.setdefault(paragraph, (plain, f"{plain}-{library}", f"{plain}-{number}-{library}"))
+    name_of = _named(names)
+    rows = [[library, *(name_of[paragraph] for paragraph in own)] for library, own in sorted(paragraphs.items())]
+    return {
+        **{f"libraries/{name}.sh": text for text, name in name_of.items()},
+        LIBRARIES: "".join("\t".join(row) + "\n" for row in rows),
     }
 
 

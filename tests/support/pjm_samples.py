@@ -5,7 +5,7 @@ from pathlib import Path
 
 from hackathon.schedulers.base import CommandOutput
 from hackathon.schedulers.pjm import commands
-from hackathon.schedulers.pjm.history import CHOSEN
+from hackathon.schedulers.pjm.commands import CHOSEN
 
 SAMPLES = Path(commands.__file__).parent / "samples"
 

@@ -179,7 +179,8 @@ def _echo(cluster: "Cluster", compared: "Sequence[ComparedValue]", machine: "Mac
         if names:
             click.echo(_(key, names=printable(", ".join(names))), err=True)
     if gpus := comparison.gpus_unrequested(cluster, machine):
-        keys = inline(dict(registry.dialect_of(cluster).keys_for_gpus()))
+        group = comparison.nearest_group(cluster, machine.nodes)
+        keys = inline(dict(registry.dialect_of(cluster).keys_for_gpus(group))) if group else ""
         text = _(
             "Nodes have {gpus} GPUs, and jobs of this profile request none: `dialect: {keys}`", gpus=gpus, keys=keys
         )

@@ -1,9 +1,9 @@
 """`hackathon clusters new`: create a machine's profile from a few answers and from its scheduler."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
@@ -11,6 +11,7 @@ from hackathon.cli.json_output import echo_json
 from hackathon.cli.options import Assignment, named
 from hackathon.text.errors import RequestError
 from hackathon.text.messages import N_, _
+from hackathon.text.numbers import digits
 
 if TYPE_CHECKING:
     from hackathon.schedulers.comparison import Machine
@@ -88,8 +89,9 @@ def command(
         )
     asking = sys.stdin.isatty() and not yes and not as_json
     chosen = scheduler or _scheduler(asking, silent)
-    spoken = registry.load(chosen, dict(settings["dialect"]))
-    machine = None if silent or spoken.dialect.this_machine else _machine(chosen, dict(settings["dialect"]))
+    settings["dialect"] = _typed(chosen, settings["dialect"])
+    spoken = registry.load(chosen, settings["dialect"])
+    machine = None if silent or spoken.dialect.this_machine else _machine(chosen, settings["dialect"])
     answers = _answers(chosen, settings, machine, asking)
     text = draft(name, answers, machine, commands_of(spoken), time.strftime("%Y-%m-%d"))
     cluster = load.read_cluster(text.encode(), path, name, registry.dialect_type)
@@ -158,7 +160,7 @@ def _scheduler(asking: bool, silent: bool) -> str:
     return likely
 
 
-def _machine(scheduler: str, dialect: dict[str, str]) -> "Machine | None":
+def _machine(scheduler: str, dialect: dict[str, Any]) -> "Machine | None":
     """Return the scheduler's information; None, with a warning, if it does not answer, which the profile then notes."""
     from hackathon.cli.show import printable
     from hackathon.schedulers import comparison, registry
@@ -195,7 +197,7 @@ def _answers(scheduler: str, settings: dict[str, Any], machine: "Machine | None"
         click.echo(_("Enter ? if you do not know: a guess is written and marked as unverified."), err=True)
         title = title or _ask("title", str)
         for key in open_questions(scheduler):
-            known = key in dialect or key in counted_keys(scheduler, machine)
+            known = key in dialect or key in counted_keys(scheduler, dialect, machine)
             if not known and (answer := _ask("dialect", str, key=key, values=_values(scheduler, key))):
                 dialect[key] = answer
         if gpus is None and not (machine and machine.nodes and machine.nodes[0].gpus is not None):
@@ -209,16 +211,30 @@ def _answers(scheduler: str, settings: dict[str, Any], machine: "Machine | None"
     )
 
 
+def _typed(scheduler: str, dialect: Iterable[tuple[str, str]]) -> dict[str, Any]:
+    """Return the keys of the dialect from the command line, numbers and switches as such."""
+    kinds, switches = _kinds(scheduler), {"true": True, "yes": True, "false": False, "no": False}
+    values: dict[str, Any] = {}
+    for key, text in dialect:
+        types = get_args(kinds.get(key)) or (kinds.get(key),)
+        number = digits(text) if int in types else None
+        values[key] = number if number is not None else switches.get(text, text) if bool in types else text
+    return values
+
+
 def _values(scheduler: str, key: str) -> str:
     """Return the possible values of a key of the dialect."""
+    return ", ".join(map(str, get_args(_kinds(scheduler).get(key))))
+
+
+def _kinds(scheduler: str) -> dict[str, Any]:
+    """Return key of the dialect → type of its values."""
     from dataclasses import fields
-    from typing import get_args
 
     from hackathon.schedulers import registry
 
     kind = registry.dialect_type(scheduler)
-    hints = {entry.name: entry.type for entry in fields(kind)} if kind else {}
-    return ", ".join(map(str, get_args(hints.get(key))))
+    return {entry.name: entry.type for entry in fields(kind)} if kind else {}
 
 
 def _ask(question: str, kind: Callable[[str], Any], **values: object) -> Any:

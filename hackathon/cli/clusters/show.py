@@ -106,7 +106,7 @@ def _echo_shape(cluster: "Cluster") -> None:
     from hackathon.text.units import format_size, format_walltime
 
     def sure(path: str, text: str) -> str:
-        return f"{text} ?" if path in cluster.unverified else text
+        return f"{text} ?" if cluster.is_unverified(path) else text
 
     node = cluster.node
     shape = [sure("node.cores", _("{n} cores", n=node.cores)), sure("node.gpus", f"{node.gpus} GPU")]

@@ -34,7 +34,14 @@ _BASH_ONLY = re.compile(
 )
 _DOWNLOADS = re.compile(r"(?:\S*/)?(?:wget|curl|git|pip[\d.]*|conda|mamba|apt-get|huggingface-cli)\Z")
 _LOCAL = re.compile(r"localhost|127\.0\.0\.1|--no-index|--find-links|file://|\$\{?MASTER_ADDR")
-_SETS = re.compile(r"-(?:[a-z]*u[a-z]*)\Z")
+_SETS = re.compile(r"(?:\A|\s)-(?:[a-zA-Z]*u|[a-zA-Z]*o nounset\b)")
+_UNSETS = re.compile(r"(?:\A|\s)\+(?:[a-zA-Z]*u|[a-zA-Z]*o nounset\b)")
+_LOOSE = re.compile(
+    r"(?:conda|mamba|micromamba) (?:de)?activate\b"
+    r"|(?:source|\.) (?:(?:\S*/)?activate(?:\s+[\w$]\S*)|\S*conda\S*/bin/activate\b|\S*/setvars\.sh\b|\S*/?\.bashrc\b"
+    r"|/etc/(?:bashrc|bash\.bashrc|profile)(?:\s|\Z))"
+)
+"""Scripts that use variables which may not be set."""
 _NOT_SOURCED = re.compile(r"\./(?=etc/profile|\S*bin/activate\Z)")
 
 
@@ -45,6 +52,7 @@ def check_body(look: ScriptLook) -> None:
     commands = look.shell.commands
     _folder(look, commands)
     _modules(look, commands)
+    _strict(look, commands)
     _continued(look, commands)
     _background(look, commands)
     _ranks(look, commands)
@@ -90,7 +98,7 @@ def _folder(look: ScriptLook, commands: tuple[Command, ...]) -> None:
 
 
 def _modules(look: ScriptLook, commands: tuple[Command, ...]) -> None:
-    """Report misused modules: unknown to the shell, mixed with the submission's, or loaded under `set -e`."""
+    """Report misused modules: unknown to the shell, or mixed with the submission's."""
     loads = [
         command
         for command in commands
@@ -110,16 +118,26 @@ def _modules(look: ScriptLook, commands: tuple[Command, ...]) -> None:
     if look.has_rule("modules-unknown") and not login and not sourced and not _INITIALISES.search(before):
         better = ". /etc/profile.d/modules.sh"
         look.add("modules-unknown", first.line, f"{better}\n{first.raw}", better=better)
-    strict = None
+
+
+def _strict(look: ScriptLook, commands: tuple[Command, ...]) -> None:
+    """Report scripts that are read under `set -u` and are known to use variables that are not set.
+
+    These are start-up files of the shell (`BASHRCSOURCED` of `/etc/bashrc`), scripts of conda packages (conda issues
+    3200, 9966, 9979) and of oneAPI (`OCL_ICD_FILENAMES`). `module load` is not among them: Lmod 7.8.6 and Environment
+    Modules 4.1.1 were corrected in 2018, and one later version of Lmod, 9.2.4, within a week.
+    """
+    strict = bool(re.match(r"#!.*sh\s+-\w*u", look.line(1))) if look.source.lines else False
     for command in commands:
         program, words = _program(command)
-        if command.line >= first.line:
-            break
         if program == "set" and words:
-            sets = _SETS.match(words[0]) or words[:2] == ("-o", "nounset")
-            strict = command if sets else None if words[0].startswith("+") else strict
-    if strict is not None:
-        look.add("strict-environment", strict.line, command=strict.raw.strip())
+            text = " ".join(words)
+            strict = bool(_SETS.search(text)) or (strict and not _UNSETS.search(text))
+        elif strict and _LOOSE.match(" ".join((program.rpartition("/")[2], *words))):
+            raw = command.raw.strip()
+            better = f"set +u\n{raw}\nset -u" if command.line == command.end and not command.depth else None
+            look.add("strict-environment", command.line, better, command=raw)
+            return
 
 
 def _continued(look: ScriptLook, commands: tuple[Command, ...]) -> None:

@@ -233,11 +233,12 @@ class _Conversion:
         """Return a request with a queue and GPUs per node that exist on the other machine."""
         cluster, queue = self.cluster, request.queue
         if cluster is not None and cluster.queues and queue not in cluster.queues:
-            queue = cluster.queue or (next(iter(cluster.queues)) if len(cluster.queues) == 1 else None)
+            queue = self._default_queue(cluster)
             names = ", ".join(cluster.queues)
             why = _("the queues of {cluster} are {queues}", cluster=cluster.name, queues=names)
             self.reasons["queue"] = why
-            self.changes.append(ConversionChange("queue", request.queue or "", queue or "", why))
+            if request.queue or (queue and cluster.queues[queue].partition_named != "") or not self._own_qos():
+                self._change("queue", request.queue, queue, why)
         elif queue and "," in queue and not self.language.several_queues:
             self.reasons["queue"] = _("{scheduler} takes one queue", scheduler=self.language.title)
             queue = None
@@ -247,6 +248,21 @@ class _Conversion:
             self.reasons["gpus"] = _("a node of {cluster} has {gpus} GPUs", cluster=cluster.name, gpus=node_gpus)
             gpus = None
         return replace(request, queue=queue, gpus=gpus)
+
+    def _own_qos(self) -> str | None:
+        """Return the QOS of the script, if the new header keeps it."""
+        setting = self.look.setting("--qos") if self.same else None
+        return setting.value if setting is not None else None
+
+    def _default_queue(self, cluster: "Cluster") -> str | None:
+        """Return the queue of the script's own QOS, else the default queue unless it means another QOS alone."""
+        qos = self._own_qos()
+        default = cluster.queue or (next(iter(cluster.queues)) if len(cluster.queues) == 1 else None)
+        if qos is None:
+            return default
+        same = [name for name, queue in cluster.queues.items() if queue.qos == qos]
+        partition_only = default if default and cluster.queues[default].partition_named != "" else None
+        return same[0] if same else partition_only
 
     # ---- the new header
 

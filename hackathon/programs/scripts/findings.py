@@ -356,6 +356,19 @@ RULES: dict[str, LintRule] = {
         "changed",
         N_("`{what}`: all that {starter} starts get this number, but each needs its own."),
     ),
+    "staged-once": LintRule(
+        "warning",
+        "changed",
+        N_(
+            "`{command}` runs on the first node alone: the processes on the others of the {nodes} nodes do not find "
+            "these files. Run it once on each node."
+        ),
+    ),
+    "never-goes-on": LintRule(
+        "error",
+        "changed",
+        N_("`{command}` does not end, and the commands behind it never run. Put `&` behind it."),
+    ),
     "programs-file": LintRule(
         "warning",
         "changed",
@@ -531,8 +544,8 @@ RULES: dict[str, LintRule] = {
         "warning",
         "changed",
         N_(
-            "`{command}` stands before `module load`: on some machines module scripts use variables that are not set, "
-            "and the job ends there. Put it behind the modules."
+            "`{command}` runs scripts of others under `set -u`. Some of them use variables that are not set, and the "
+            "job then ends here. Put `set +u` before it, and `set -u` behind it."
         ),
     ),
     "id-with-colon": LintRule(

@@ -266,6 +266,13 @@ def _ranks_of_batch(look: ScriptLook, launch: Launch, step: JobShape, values: Sh
     starter = launch.starter
     if starter is None or step.processes == 1 or (step.nodes == 1 and step.per_node == 1) or launch.command.loop:
         return
+    assigned = re.search(rf"\b(?:LOCAL_|NODE_|GLOBAL_)?RANK=[\"']?\$\{{?({pattern})\b", launch.text)
+    if assigned and not look.told(launch.command.line, "rank-once"):
+        ranks_of_batch = rf"(RANK=[\"']?)(?=\$\{{?(?:{pattern})\b)"
+        line, better = swapped(look, launch.command, ranks_of_batch, "\\1\\")
+        better = better and re.sub(ranks_of_batch, r"\1\\", better)
+        look.add("rank-once", line, better, variable=assigned[1], starter=starter.launcher)
+        return
     layer = launch.inner
     call = layer.call if layer else None
     ranks = (

@@ -97,7 +97,8 @@ def step_of(call: LauncherCall, shape: JobShape) -> JobShape:
 
     nodes, total, per_node = shape.nodes, shape.processes, shape.per_node
     if call.launcher == "srun":
-        if {"het-group", "pack-group", "multi-prog", "jobid"} & call.options.keys():
+        own = re.match(r"\$\{?\w*JOB_?ID\}?\Z", call.options.get("jobid", "$JOBID"))
+        if not own or {"het-group", "pack-group", "multi-prog"} & call.options.keys():
             return JobShape(None, None, None, None)
         has_nodes, own_nodes = number("N", "nodes")
         has_total, own_total = number("n", "ntasks")

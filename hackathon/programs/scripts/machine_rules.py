@@ -81,11 +81,11 @@ def _partition(name: str, queue: "Queue") -> str:
 def _limits(look: ScriptLook, name: str, queue: "Queue") -> None:
     """Compare with the limits of a queue, with the messages of `hackathon check`."""
     assert look.cluster is not None
-    request, unverified = look.request, look.cluster.unverified
+    request, cluster = look.request, look.cluster
 
     def over(field: str, key: str, name_of_limit: str, **values: object) -> None:
         setting = _setting_of(look, field)
-        doubt = f"queues.{name}.{name_of_limit}" in unverified or f"queues.{name}" in unverified
+        doubt = cluster.is_unverified(f"queues.{name}.{name_of_limit}")
         if key != "jobs.nodes_under":
             values["unsure"] = _(" (unverified limit)") if doubt else ""
         text = _(key, queue=name, **values)
@@ -167,11 +167,11 @@ def _types_of_others(look: ScriptLook) -> None:
 def _node(look: ScriptLook) -> None:
     """Compare with the shape of a node."""
     assert look.cluster is not None
-    node, request, unverified = look.cluster.node, look.request, look.cluster.unverified
+    node, request, cluster = look.cluster.node, look.request, look.cluster
     over = isinstance(node.gpus, int) and 0 < node.gpus < (request.gpus or 0)
     if over and not request.spread:
         setting = _setting_of(look, "gpus")
-        doubt = "node.gpus" in unverified
+        doubt = cluster.is_unverified("node.gpus")
         look.add("gpus-over", setting.line if setting else 1, gpus=request.gpus, there=node.gpus,
                  cluster=look.cluster.name, severity="warning" if doubt else None)  # fmt: skip
     per_node = request.per_node()

@@ -18,7 +18,14 @@ _DRAWN = re.compile(rf"{LITERAL}\{{?RANDOM\b|{LITERAL}\(\s*(?:date|shuf|uuidgen|
 """A value that differs wherever a shell expands it."""
 _MEETING = ("rdzv_id", "rdzv-id", "rdzv_endpoint", "rdzv-endpoint", "master_port", "master-port", "main_process_port")
 _PORTS = ("master_port", "master-port", "main_process_port")
+_IDLE = frozenset({"echo", "wait", "exit", "sleep", "date"})
 _PROGRAM = re.compile(r"(?:\S*/)?(?:python[\d.]*|bash|sh|Rscript|julia)\Z|\S+\.py\Z")
+
+
+_OWN_NAME = re.compile(rf"\bMASTER_ADDR=[\"']?\\?(?:{LITERAL}\(hostname\b|{LITERAL}\{{?\w*(?:HOSTNAME|NODENAME)\b)")
+_OF_NODE = re.compile(r"\$\{?(\w*TMPDIR|\w*LOCALDIR|LOCAL_?SCRATCH|\w+_JOB_TMP)\b")
+"""Folders that each node of a job has for itself."""
+_FOLDER_OPTIONS = {"tar": ("-C", "--directory"), "unzip": ("-d",), "bsdtar": ("-C",)}
 
 
 def check_steps(look: ScriptLook, every: list[Launch], shape: JobShape, values: ShellValues) -> None:
@@ -26,10 +33,13 @@ def check_steps(look: ScriptLook, every: list[Launch], shape: JobShape, values: 
     nobody sets."""
     _addresses(look, every, shape, values)
     _option_variables(look)
+    _staged(look, every, shape)
+    _blocking(look)
     for launch in every:
         step = step_of(launch.starter, shape) if launch.starter else shape
         _meetings(look, launch, step)
         _node_ranks(look, launch, step)
+        _own_name(look, launch, step)
         _programs_file(look, launch)
     _process_ranks(look, every, shape, values)
 
@@ -135,6 +145,77 @@ def _node_ranks(look: ScriptLook, launch: Launch, step: JobShape) -> None:
         better = raw.replace(written[0], f"{written[1]}=\\${number}", 1)
     what = written[0] if written else f"--node_rank={rank}"
     look.add("rank-same", command.line, better, what=what, starter=launch.starter.launcher)
+
+
+def _own_name(look: ScriptLook, launch: Launch, step: JobShape) -> None:
+    """Report an address that each process sets to the name of its own node."""
+    match = _OWN_NAME.search(launch.text)
+    if match is None or launch.starter is None or (step.nodes or 1) < 2:
+        return
+    if re.search(r"\bif\b|\[|\bcase\b|&&", launch.text[: match.start()]):
+        return  # the first process alone may do so
+    raw = look.line(launch.command.line)
+    written = re.search(r"MASTER_ADDR=[^\s;&'\"]+\)?", raw)
+    first = look.language.job.first_node
+    better = f"export MASTER_ADDR={first}\n{raw.replace(written[0], 'MASTER_ADDR', 1)}" if first and written else None
+    what = match[0].replace(LITERAL, "$") + (")" if "(" in match[0] else "")
+    look.add("meets-nobody", launch.command.line, better, what=what, nodes=step.nodes)
+
+
+def _staged(look: ScriptLook, every: list[Launch], shape: JobShape) -> None:
+    """Report files that are copied to the first node alone, before a step on several nodes."""
+    if (shape.nodes or 1) < 2:
+        return
+    several = [launch for launch in every if launch.starter and (step_of(launch.starter, shape).nodes or 1) > 1]
+    last = max((launch.command.line for launch in several), default=0)
+    by_srun = any(launch.starter and launch.starter.launcher == "srun" for launch in several)
+    text = "\n".join(look.source.lines)
+    for command in look.shell.commands:
+        program = command.words[0].rpartition("/")[2]
+        folder = _OF_NODE.search(_destination(program, command.words[1:]))
+        if folder is None or command.line >= last or command.background or command.loop:
+            continue
+        name = rf"\$\{{?{folder[1]}\b"
+        if re.search(rf"\b{folder[1]}=", text):
+            return  # it may be a folder that all nodes share
+        spreads = rf"\b(?:srun|mpirun|mpiexec\S*|pdsh|clush|ssh|sbcast|pbsdsh|pjrsh)\b[^#]*?{name}"
+        if any(re.search(spreads, found[0]) and re.search(r"\b(?:cp|rsync|tar|unzip|mkdir|sbcast|bash|sh)\b", found[0])
+               for found in re.finditer(r"(?:[^\n]*\\\n)*[^\n]*", text)):  # fmt: skip
+            return
+        count = look.language.job.nodes
+        plain = command.line == command.end and not re.search(r"[|;&]", look.line(command.line)) and count
+        better = f"srun --ntasks={count} --ntasks-per-node=1 {command.raw.strip()}" if plain else None
+        look.add("staged-once", command.line, better if by_srun else None,
+                 command=command.raw.strip(), nodes=shape.nodes)  # fmt: skip
+        return
+
+
+def _destination(program: str, words: tuple[str, ...]) -> str:
+    """Return the folder into which a command puts files; "" for none."""
+    plain = [word for word in words if not word.startswith("-")]
+    if program in ("cp", "rsync", "scp") and len(plain) > 1:
+        return plain[-1]
+    for option in _FOLDER_OPTIONS.get(program, ()):
+        for at, word in enumerate(words):
+            if word == option and at + 1 < len(words):
+                return words[at + 1]
+            if word.startswith(f"{option}="):
+                return word
+    return ""
+
+
+def _blocking(look: ScriptLook) -> None:
+    """Report a server in the foreground, behind which the script never goes on."""
+    commands = look.shell.commands
+    for at, command in enumerate(commands):
+        words = command.words
+        starts = any(words[here : here + 2] == ("ray", "start") for here in range(len(words)))
+        if not starts or "--block" not in words or command.background or command.depth:
+            continue
+        if any(not later.depth and later.words[0] not in _IDLE for later in commands[at + 1 :]):
+            last = look.line(command.end or command.line)
+            look.add("never-goes-on", command.end or command.line, f"{last.rstrip()} &", command="ray start --block")
+            return
 
 
 def _programs_file(look: ScriptLook, launch: Launch) -> None:

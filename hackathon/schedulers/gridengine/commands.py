@@ -8,7 +8,7 @@ from typing import ClassVar
 from hackathon.schedulers.base import CommandOutput, Scheduler, Shell, StatusAnswer, Submission
 from hackathon.schedulers.gridengine import ids, parse
 from hackathon.schedulers.gridengine.dialect import GridEngineDialect
-from hackathon.schedulers.reports import JobAccounting, JobDetails, QueueInfo
+from hackathon.schedulers.reports import JobAccounting, JobDetails, NodeGroup, QueueInfo
 
 _ONLY_BATCH = {"-S": 2, "-j": 2}
 """Batch options that `qrsh` does not need, with their number of words."""
@@ -98,6 +98,23 @@ class GridEngine(Scheduler):
 
     def parse_queues(self, answer: CommandOutput) -> list[QueueInfo]:
         return parse.queues(answer)
+
+    def nodes_argv(self) -> list[list[str]]:
+        """Return `qhost`, which tells what is free, and `qconf -sc`, which tells how requests count."""
+        from hackathon.schedulers.gridengine import machine
+
+        return [machine.HOSTS, machine.COMPLEXES]
+
+    def nodes_follow_up_argv(self, answers: list[CommandOutput]) -> list[list[str]]:
+        """Return `qconf -se` for hosts with jobs, whose GPUs are not all free."""
+        from hackathon.schedulers.gridengine import machine
+
+        return machine.follow_ups(answers)
+
+    def parse_nodes(self, answers: list[CommandOutput]) -> list[NodeGroup]:
+        from hackathon.schedulers.gridengine import machine
+
+        return machine.nodes(answers)
 
     def supports_after(self, condition: str) -> bool:
         """Return True for `any`: `-hold_jid` waits for any end."""

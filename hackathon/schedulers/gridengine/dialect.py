@@ -2,9 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from hackathon.schedulers.dialect import Dialect, Header
+from hackathon.text.errors import RequestError
+
+if TYPE_CHECKING:
+    from hackathon.schedulers.reports import NodeGroup
 
 STOPPED = frozenset({99, 100})
 """A job that ends with 99 is rerun forever; one that ends with 100 stays in the queue in error (Eqw)."""
@@ -28,6 +32,13 @@ class GridEngineDialect(Dialect):
     """
     slots_per_node: int | None = None
     """Slots of a whole node, by that rule; without it a node has as many slots as processes."""
+    gpu_request: Literal["none", "slot", "host", "job"] = "none"
+    """`-l gpu=`: for each slot (a consumable YES), each host (HOST), or once for a job, on its first host (JOB).
+
+    `qconf -sc` tells it. `none` if the site allocates whole nodes.
+    """
+    gpu_resource: str = "gpu"
+    """The name of the resource that `gpu_request` requests."""
     history: Literal["qacct", "none"] = "qacct"
     """How ended jobs are queried: `qacct -j`, or `none`."""
 
@@ -35,6 +46,7 @@ class GridEngineDialect(Dialect):
         **Dialect.patterns,
         "resource": r"[A-Za-z][A-Za-z0-9_.]{0,62}=[1-9][0-9]{0,5}",
         "pe": r"[A-Za-z][A-Za-z0-9_.-]{0,62} [1-9][0-9]{0,6}",
+        "gpu": r"[A-Za-z][A-Za-z0-9_.-]{0,62}=[1-9][0-9]{0,5}",
     }
     sites_are_alike: ClassVar[bool] = False
     hosts_command: ClassVar[str] = "awk '!seen[$1]++ { print $1 }' \"$PE_HOSTFILE\""
@@ -49,6 +61,17 @@ class GridEngineDialect(Dialect):
     def wants_group(self) -> bool:
         """Sites with accounts refuse a job without one, or limit it to minutes."""
         return self.group != "none"
+
+    def keys_for_gpus(self, nodes: "NodeGroup") -> Mapping[str, str]:
+        """Return the resource of these nodes and how its requests count; resource types bring their GPUs."""
+        if self.queue == "resource" or not nodes.gpu_request:
+            return {}
+        return {"gpu_request": nodes.gpu_request, "gpu_resource": nodes.gpu_resource}
+
+    @property
+    def whole_nodes(self) -> bool:
+        """Without GPU requests, a job has whole nodes, or the site's resource types."""
+        return self.gpu_request == "none"
 
     @property
     def reserved_exit_codes(self) -> frozenset[int]:
@@ -70,8 +93,33 @@ class GridEngineDialect(Dialect):
             "reservation": header.reservation,
             "resource": f"{header.queue}={header.nodes}" if by_type and header.queue else None,
             "pe": f"{self.pe} {slots}" if self.pe else None,
+            "gpu": self._gpus(header),
             "project": header.group if self.group == "project" else None,
         }
+
+    def _gpus(self, header: Header) -> str | None:
+        """Return `gpu=N` for the job's GPUs, on whole nodes at least so many.
+
+        Raises RequestError if one GPU for each slot is more than a node has.
+        """
+        gpus = header.gpus_per_node
+        if self.gpu_request == "none" or not gpus:
+            return None
+        slots = (self.slots_per_node or header.processes_per_node) if self.pe else 1
+        if self.gpu_request == "slot":
+            gpus = -(-gpus // slots)
+            if gpus * slots > max(header.gpus_per_node, header.node_gpus or 0):
+                raise RequestError(
+                    "jobs.gpus_per_slot",
+                    "{gpus} {gpus:GPU|GPUs} of a node cannot be requested: Grid Engine counts `{resource}` for each "
+                    "slot, and the job has {slots} {slots:slot|slots} on a node",
+                    hint="set dialect.pe to a parallel environment with one slot for each GPU, and "
+                    "dialect.slots_per_node to their number",
+                    gpus=header.gpus_per_node,
+                    resource=self.gpu_resource,
+                    slots=slots,
+                )
+        return f"{self.gpu_resource}={gpus}"
 
     def nodes_of(self, slots: int) -> int | None:
         """Return the number of nodes for a job's slots; None when the profile does not define it.

@@ -119,11 +119,15 @@ _VALUES = {
 """Option → regular expression of the values that are taken."""
 
 
-def read(settings: Iterable[Setting], types: Mapping[str, int] | None = None) -> ScriptRequest:
+def read(
+    settings: Iterable[Setting], types: Mapping[str, int] | None = None, dialect: Mapping[str, object] | None = None
+) -> ScriptRequest:
     """Return what a header asks for; the last of several counts, queues and variables add up.
 
-    `types`: resource type of which a job may have several nodes → GPUs of each.
+    `types`: resource type of which a job may have several nodes → GPUs of each. `dialect`: that of a machine whose jobs
+    request GPUs.
     """
+    gpus = None
     request, soft = ScriptRequest(), False
     for setting in settings:
         value, taken = setting.value, True
@@ -169,15 +173,28 @@ def read(settings: Iterable[Setting], types: Mapping[str, int] | None = None) ->
                 request.variables = ",".join(filter(None, (request.variables, value)))
             case "-V":
                 request.inherit = True
+            case key if dialect and key == f"-l {dialect.get('gpu_resource', 'gpu')}" and digits(value):
+                gpus = digits(value)
             case _ if types and setting.key[3:] in types:
                 request.nodes, request.gpus = digits(value) or 1, types[setting.key[3:]]
             case _:
                 taken = False
         if taken:
             request.taken.add(setting)
+    if gpus and dialect and (slots := _slots_of_node(request, dialect)):
+        request.gpus = gpus * (slots if dialect.get("gpu_request") == "slot" else 1)
     if request.array:  # `$JOB_ID` is the same in all tasks
         request.output, request.error = (path and path.replace("%j", "%A") for path in (request.output, request.error))
     return request
+
+
+def _slots_of_node(request: ScriptRequest, dialect: Mapping[str, object]) -> int | None:
+    """Return the slots that a job has on a node; None if that is not known."""
+    slots = request.processes or 1
+    per_node = dialect.get("slots_per_node")
+    if slots == 1 or request.one_node:
+        return slots
+    return min(slots, per_node) if isinstance(per_node, int) else None
 
 
 def _seconds(value: str) -> int | None:
@@ -203,6 +220,7 @@ def write(request: ScriptRequest, dialect: Mapping[str, object]) -> tuple[list[s
     slots, slots_per_node = request.total(), dialect.get("slots_per_node")
     if isinstance(slots_per_node, int) and request.nodes:
         slots = request.nodes * slots_per_node
+    gpus = None if kind else _gpus(request, dialect, slots)
     by_command = dialect.get("group") == "g"
     array, _, at_once = (request.array or "").partition("%")
     output, error = (_path(path or "") for path in (request.output, request.error))
@@ -215,6 +233,7 @@ def write(request: ScriptRequest, dialect: Mapping[str, object]) -> tuple[list[s
         request.account and not by_command and f"-P {request.account}",
         f"-l {kind}={request.nodes or 1}" if kind else None,
         f"-pe {dialect.get('pe') or 'mpi'} {slots}" if slots and slots > 1 and not kind else None,
+        gpus and f"-l {dialect.get('gpu_resource', 'gpu')}={gpus}",
         request.walltime and f"-l h_rt={format_walltime(request.walltime)}",
         "-cwd" if request.directory in (None, ".") else f"-wd {request.directory}",
         output and f"-o {output}",
@@ -230,12 +249,24 @@ def write(request: ScriptRequest, dialect: Mapping[str, object]) -> tuple[list[s
         request.inherit and "-V",
     ]  # fmt: skip
     lost = [name for name in ("gpus", "threads", "memory", "exclusive", "after_ok") if getattr(request, name)]
+    if gpus:
+        lost.remove("gpus")
     lost += ["array"] if array.startswith("0") else []
     lost += ["nodes"] if (request.nodes or 1) > 1 and not kind and not slots_per_node else []
     lost += ["account"] if by_command and request.account else []
     if kind:
         lost = [name for name in lost if name not in ("gpus", "threads", "exclusive")]
     return [str(line) for line in lines if line], lost
+
+
+def _gpus(request: ScriptRequest, dialect: Mapping[str, object], slots: int | None) -> int | None:
+    """Return N of `-l gpu=N` for the request's GPUs of a node; None if it has none or no number requests them."""
+    if not request.gpus or dialect.get("gpu_request", "none") == "none":
+        return None
+    if dialect["gpu_request"] != "slot":
+        return request.gpus
+    of_node = (slots or 1) // (request.nodes or 1)
+    return request.gpus // of_node if of_node and request.gpus % of_node == 0 else None
 
 
 _ONE_NODE = re.compile(r"(?i)smp|shm|share|open_?mp|omp(?!i)|thread|multicore")
@@ -287,9 +318,10 @@ def judge(settings: list[Setting], newer: bool = False) -> Iterator[Judgement]:
 
 
 def _of_machine(language: ScriptLanguage, machine: "Cluster") -> ScriptLanguage:
-    """Return the language of a machine whose queues are resource types: their number is that of nodes."""
+    """Return the language of a machine with a resource for GPUs, or with resource types, whose number counts nodes."""
     if machine.dialect.get("queue") != "resource":
-        return language
+        counts = machine.dialect.get("gpu_request", "none") != "none"
+        return replace(language, read=functools.partial(read, dialect=machine.dialect)) if counts else language
     gpus = machine.node.gpus if isinstance(machine.node.gpus, int) else 0
     types = {name: queue.processes_per_node or gpus for name, queue in machine.queues.items() if queue.nodes != 1}
     return replace(

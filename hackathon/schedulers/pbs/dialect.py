@@ -2,9 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from hackathon.schedulers.dialect import Dialect, Header
+
+if TYPE_CHECKING:
+    from hackathon.schedulers.reports import NodeGroup
 
 
 @dataclass(frozen=True)
@@ -36,8 +39,7 @@ class PbsDialect(Dialect):
         """Sites with accounts refuse a job without one."""
         return self.group != "none"
 
-    @classmethod
-    def keys_for_gpus(cls) -> Mapping[str, str]:
+    def keys_for_gpus(self, nodes: "NodeGroup") -> Mapping[str, str]:
         """Return `ngpus`, and `ncpus`, without which a chunk has one core."""
         return {"gpu_request": "ngpus", "cpu_request": "ncpus"}
 

@@ -24,7 +24,6 @@ from hackathon.schedulers.base import (
 )
 from hackathon.schedulers.failures import FAILURES
 from hackathon.schedulers.pjm import table
-from hackathon.schedulers.reports import QueueInfo
 from hackathon.schedulers.words import command, garbage, words
 from hackathon.text.numbers import digits
 
@@ -94,9 +93,6 @@ REFUSALS = {
 }
 """Number of a message of `pjsub` → (message, may the same submission succeed later)."""
 
-_RATIO = re.compile(r"(?P<names>[a-z][\w/-]*) +[*-]+ +\d+% +(?P<used>\d+)/ *(?P<total>\d+)\Z", re.ASCII)
-_UNIT = re.compile(r"RSCGRP +Ratio Used/Total\((\w+)\)\Z", re.ASCII)
-
 
 def submitted_id(answer: CommandOutput) -> str:
     """Return the job id, only from a line with `submitted.`: the number of the message precedes it.
@@ -156,24 +152,9 @@ def found_ids(answers: list[CommandOutput], name: str, expected: str) -> list[st
     return sorted(job_ids, key=int)
 
 
-def queues(answer: CommandOutput, expected: str) -> list[QueueInfo]:
-    """Return the resource groups of Wisteria's `pjstat --rscuse`, with the nodes in use in a note.
-
-    The output of Fujitsu's `pjstat --rsc` is not documented, so it is not parsed. Raises SchedulerError.
-    """
-    if answer.exit_code:
-        raise failed(answer, expected)
-    infos: list[QueueInfo] = []
-    unit = ""
-    for line in answer.stdout.split("\n")[:-1]:
-        if match := _UNIT.match(line.strip()):
-            unit = match[1]
-        elif match := _RATIO.match(line.strip()):
-            note = f"{unit}: {match['used']}/{match['total']}".removeprefix(": ")
-            infos += [QueueInfo(name, note=note) for name in match["names"].split("/")]
-    if infos:
-        return infos
-    raise SchedulerError(
+def unread_queues() -> SchedulerError:
+    """Return the error of a list of queues that is not parsed."""
+    return SchedulerError(
         "schedulers.queues_not_read",
         "The output of `{command}` cannot be read: no record of it was available.",
         hint="Run `{command}` by hand; `hackathon clusters NAME` shows what the profile knows.",

@@ -3,9 +3,12 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from hackathon.schedulers.dialect import Dialect, Header, JobAllocation
+
+if TYPE_CHECKING:
+    from hackathon.schedulers.reports import NodeGroup
 
 _CPUS = re.compile(r"(\d{1,6})(?:\(x(\d{1,6})\))?\Z", re.ASCII)
 _JOB = re.compile(r"\d{1,15}\Z", re.ASCII)
@@ -39,8 +42,7 @@ class SlurmDialect(Dialect):
         """Exclusive nodes are charged in full, as are nodes of which no part is requested."""
         return self.gpu_request == "none" or self.exclusive
 
-    @classmethod
-    def keys_for_gpus(cls) -> Mapping[str, str]:
+    def keys_for_gpus(self, nodes: "NodeGroup") -> Mapping[str, str]:
         """Return `gres`, which every version and select plug-in reads."""
         return {"gpu_request": "gres"}
 

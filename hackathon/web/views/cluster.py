@@ -230,25 +230,25 @@ def _budget(budget: Budget | None) -> list[ClusterFact]:
 
 
 def _node(cluster: Cluster) -> tuple[ClusterFact, ...]:
-    node, unsure = cluster.node, set(cluster.unverified)
+    node, unsure = cluster.node, cluster.is_unverified
     gpus = f"{node.gpus} × {line(node.gpu)}" if node.gpu and node.gpus else str(node.gpus or "")
     memory = format_size(node.memory).replace(".0 ", " ") if node.memory else ""
     cores = "" if node.cores == "auto" else str(node.cores)
     facts = [
-        ClusterFact(_("GPUs"), "" if node.gpus == "auto" else gpus, not unsure & {"node.gpus", "node.gpu"}),
-        ClusterFact(_("Cores"), cores, "node.cores" not in unsure),
-        ClusterFact(_("Memory"), memory, "node.memory" not in unsure),
-        ClusterFact(_("Network"), line(node.network or ""), "node.network" not in unsure),
+        ClusterFact(_("GPUs"), "" if node.gpus == "auto" else gpus, not (unsure("node.gpus") or unsure("node.gpu"))),
+        ClusterFact(_("Cores"), cores, not unsure("node.cores")),
+        ClusterFact(_("Memory"), memory, not unsure("node.memory")),
+        ClusterFact(_("Network"), line(node.network or ""), not unsure("node.network")),
     ]
     facts += [
         ClusterFact(
-            _("Peak of a GPU, {kind}", kind=line(kind)), f"{shown(float(value))} TFLOPS", "peak_tflops" not in unsure
+            _("Peak of a GPU, {kind}", kind=line(kind)), f"{shown(float(value))} TFLOPS", not unsure("peak_tflops")
         )
         for kind, value in cluster.peak_tflops.items()
     ]
     if cluster.memory_gb_s is not None:
         bandwidth = f"{shown(float(cluster.memory_gb_s))} GB/s"
-        facts.append(ClusterFact(_("Memory bandwidth of a GPU"), bandwidth, "memory_gb_s" not in unsure))
+        facts.append(ClusterFact(_("Memory bandwidth of a GPU"), bandwidth, not unsure("memory_gb_s")))
     return tuple(fact for fact in facts if fact.value)
 
 
@@ -269,8 +269,8 @@ def _queue(
         walltime=format_walltime(queue.walltime) if queue.walltime else "–",
         note=line(queue.remarks),
         chosen=chosen,
-        sure_nodes=f"queues.{name}.nodes" not in cluster.unverified,
-        sure_walltime=f"queues.{name}.walltime" not in cluster.unverified,
+        sure_nodes=not cluster.is_unverified(f"queues.{name}.nodes"),
+        sure_walltime=not cluster.is_unverified(f"queues.{name}.walltime"),
         running=running,
         waiting=waiting,
         all_running=load.running if load is not None else None,

@@ -5,10 +5,11 @@ from collections.abc import Iterator
 from hackathon.schedulers.base import CommandOutput
 from hackathon.schedulers.pjm.commands import Pjm
 from hackathon.schedulers.pjm.dialect import PjmDialect
+from hackathon.schedulers.pjm.wisteria import Wisteria
 from support.pjm_samples import chosen, recorded, said
 from support.truncation import Other, Status
 
-PJM, WISTERIA = Pjm(), Pjm(PjmDialect(group="g", table="site"))
+PJM, WISTERIA = Pjm(), Wisteria(PjmDialect(group="g", table="site"))
 ENDS = ("\n",)
 NOT_ASKED = {
     "in_a_job.txt": "what a job sees, not an answer",

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 import yaml as pyyaml
 
+from hackathon.cli.main import run
 from hackathon.config.check import find_key
 from hackathon.config.cluster import Cluster
 from hackathon.config.evidence import cited_values, unconfirmed
@@ -207,3 +208,16 @@ def test_sub_verbs_are_no_names_of_clusters(name: str, tmp_path: Path) -> None:
         registry.load_cluster(name, [tmp_path])
     (problem,) = caught.value.problems
     assert (problem.key, problem.line) == ("name", 1) and f"{name}-1" in problem.text
+
+
+def test_a_mark_on_a_block_is_a_mark_on_what_it_contains(capsys: pytest.CaptureFixture[str]) -> None:
+    """MareNostrum 5 marks `node` and `queues`: no limit of them is shown as a fact."""
+    cluster = registry.load_cluster("marenostrum5-acc")
+    assert {"node", "queues"} <= set(cluster.unverified) and "title" not in cluster.unverified
+    assert cluster.is_unverified("queues.acc_ehpc.nodes") and cluster.is_unverified("node")
+    assert not cluster.is_unverified("title") and not cluster.is_unverified("nodes")
+    assert run(["clusters", "marenostrum5-acc"]) == 0
+    shown = capsys.readouterr().out
+    assert "1–100 ?  72:00:00 ?" in shown and "80 cores ?" in shown
+    assert run(["check", "torch-ddp", "--cluster", "marenostrum5-acc", "--group", "x", "--nodes", "200"]) == 2
+    assert "at most 100 (unverified limit)" in capsys.readouterr().err

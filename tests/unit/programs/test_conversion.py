@@ -3,6 +3,7 @@
 import contextlib
 import io
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -381,3 +382,59 @@ def test_a_profile_adds_its_qos_and_its_constraint_where_the_script_has_none(tmp
     code, made = command(tmp_path, own, "--to", "perlmutter")
     options = [line for line in made["script"].splitlines() if line.startswith("#SBATCH")]
     assert (code, options) == (0, ["#SBATCH --nodes=1", "#SBATCH -q debug", "#SBATCH -C cpu"])
+    assert made["changed"] == [], "the QOS stays, so the queue did not change"
+
+
+@pytest.mark.parametrize(
+    ("own", "target", "changed", "added"),
+    [
+        ("-q debug", "perlmutter", [], []),
+        ("-q other", "perlmutter", [], []),
+        ("-q debug", "archer2", [("queue", "", "standard")], ["#SBATCH --partition=standard"]),
+        ("-q lowpriority", "archer2", [("queue", "", "lowpriority")], ["#SBATCH --partition=standard"]),
+        ("-p gpu -q debug", "perlmutter", [("queue", "gpu", "debug")], []),
+        ("-p gpu -q other", "perlmutter", [("queue", "gpu", "")], []),
+        ("-p gpu", "marenostrum5-acc", [("queue", "gpu", "acc_ehpc"), ("qos", "", "acc_ehpc")],
+         ["#SBATCH --qos=acc_ehpc"]),
+    ],
+)  # fmt: skip
+def test_only_a_queue_that_the_header_names_has_changed(
+    tmp_path: Path, own: str, target: str, changed: list[tuple[str, str, str]], added: list[str]
+) -> None:
+    options = "".join(f"#SBATCH {option.strip()}\n" for option in re.split(r"(?= -)", own))
+    _, made = command(tmp_path, f"#!/bin/bash\n{options}#SBATCH --nodes=1\n#SBATCH -C gpu\n./a\n", "--to", target)
+    fields = ("queue", "qos")
+    assert [(change["field"], change["from"] or "", change["to"] or "") for change in made["changed"]
+            if change["field"] in fields] == changed  # fmt: skip
+    lines = made["script"].splitlines()
+    assert [line for line in lines if line.startswith(("#SBATCH --partition", "#SBATCH --qos"))] == added
+    assert all(f"#SBATCH {option.strip()}" in lines for option in re.findall(r"-q \w+", own))
+
+
+@pytest.mark.parametrize(
+    ("dialect", "request_line"),
+    [
+        ("{pe: node, slots_per_node: 4, gpu_request: slot}", "#$ -l gpu=1"),
+        ("{pe: node, slots_per_node: 2, gpu_request: slot, gpu_resource: ngpus}", "#$ -l ngpus=2"),
+        ("{pe: node, slots_per_node: 36, gpu_request: host}", "#$ -l gpu=4"),
+        ("{pe: node, slots_per_node: 36, gpu_request: slot}", None),
+        ("{pe: node, slots_per_node: 4}", None),
+    ],
+)
+def test_gpus_for_grid_engine_count_as_its_profile_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dialect: str, request_line: str | None
+) -> None:
+    """GPUs that no number requests stay a named loss."""
+    folder = tmp_path / "templates" / "clusters"
+    folder.mkdir(parents=True)
+    (tmp_path / "project.yaml").write_text("name: a\ncommand: ./a\n")
+    (folder / "kumo.yaml").write_text(
+        f"name: kumo\nscheduler: gridengine\nnode: {{cores: 36, gpus: 4}}\ndialect: {dialect}\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    script = "#!/bin/bash\n#SBATCH --nodes=2\n#SBATCH --ntasks-per-node=4\n#SBATCH --gpus-per-node=4\n./a\n"
+    _, made = command(tmp_path, script, "--to", "kumo")
+    lines = [line for line in made["script"].splitlines() if line.startswith("#$ -l")]
+    assert lines == ([request_line] if request_line else [])
+    lost = any("gpus" in line["text"] for line in made["not_translated"])
+    assert lost == (request_line is None)

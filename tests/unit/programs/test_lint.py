@@ -344,12 +344,24 @@ def test_only_a_stated_lack_of_internet_is_reported(cluster: str, offline: bool)
     assert ("no-internet" in {finding.rule for finding in report.findings}) == offline
 
 
+@pytest.mark.parametrize("sets", ["set -eu", "set -euo pipefail", "set -o nounset", "set -e -u", "set +e -u"])
 @pytest.mark.parametrize(
-    ("sets", "count"), [("set -e", 0), ("set -eu", 1), ("set -o nounset", 1), ("set -u; set +u", 0)]
-)
-def test_set_u_before_modules_is_a_doubt_and_set_e_is_not(sets: str, count: int) -> None:
-    text = f"#!/bin/bash\n#SBATCH -n 2\n{sets}\nmodule load a\n"
-    assert len(lint(script_text(text.encode(), "x")).findings) == count
+    ("command", "count"),
+    [
+        ("conda activate a", 1), ("source ~/miniconda3/bin/activate a", 1), (". /opt/intel/oneapi/setvars.sh", 1),
+        ("source $HOME/.bashrc", 1), (". /etc/profile", 1),
+        ("module load a", 0), (". /etc/profile.d/modules.sh", 0), ("source .venv/bin/activate", 0),
+        ("set +u; conda activate a", 0), ("set +eu; conda activate a; set -eu", 0),
+        ("set +o nounset; conda activate a", 0),
+        ("conda run -n a python train.py", 0), ("source ./setvars.local", 0),
+    ],
+)  # fmt: skip
+def test_set_u_matters_to_scripts_that_are_known_to_break(sets: str, command: str, count: int) -> None:
+    text = f'#!/bin/bash\n#SBATCH -n 2\neval "$(conda shell.bash hook)"\n{sets}\n{command}\n'
+    rules = [finding.rule for finding in lint(script_text(text.encode(), "x")).findings]
+    assert rules == ["strict-environment"] * count
+    loose = text.replace(sets, "set -eo pipefail")
+    assert lint(script_text(loose.encode(), "x")).findings == ()
 
 
 @pytest.mark.parametrize("name", ["wisteria-a", "tsubame4", "wisteria-o"])

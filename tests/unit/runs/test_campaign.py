@@ -19,6 +19,7 @@ from hackathon.jobs.sources import find_sources
 from hackathon.runs.campaign import begin, plan, request_of, resubmit, resume, start, start_in_turn
 from hackathon.runs.create import create
 from hackathon.runs.directory import find_runs
+from hackathon.runs.doctor import trial_launcher
 from hackathon.runs.record import StudyPoint
 from hackathon.runs.status import status
 from hackathon.runs.study import Point, Study, find_studies, runs_of
@@ -135,6 +136,28 @@ def test_the_job_of_doctor_runs_where_the_project_s_jobs_run(
     assert {"#PBS -q h-short", "#PBS -W group_list=gi99", "#PBS -m n"} <= set(header)
     assert any(line.startswith("#PBS -l select=2:") and line.endswith(":mem=8192mb") for line in header)
     assert made.request().command == ("hostname",)
+
+
+@pytest.mark.parametrize("name", [cluster.name for cluster in registry.list_clusters([])[0]])
+def test_the_job_of_doctor_uses_a_launcher_that_the_cluster_offers(name: str) -> None:
+    """Polaris has torchrun alone, and `local` would start nothing on a second node."""
+    cluster = registry.load_cluster(name)
+    launcher = trial_launcher(cluster)
+    assert launcher in cluster.launchers
+    assert (launcher == "local") == (cluster.starter == "local")
+    assert launcher != "torchrun" or set(cluster.launchers) <= {"torchrun", "local"}
+
+
+def test_the_job_of_doctor_is_not_refused_on_a_cluster_with_torchrun_alone(
+    project: Path, scheduler: FakeScheduler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (project / "project.yaml").write_text(json.dumps({**PROJECT, "cluster": "polaris", "group": "catalyst"}))
+    monkeypatch.setattr("hackathon.runs.doctor.scheduler_of", lambda cluster: scheduler)
+    monkeypatch.setattr("hackathon.runs.doctor.LONGEST_START", 0.0)
+    run(["doctor", "--job", "--walltime", "60s"])
+    (made,) = find_runs(project / "runs")
+    request = made.request()
+    assert (request.cluster, request.launcher, request.nodes) == ("polaris", "torchrun", 2)
 
 
 def test_what_waits_for_the_success_of_a_failed_run_is_refused(

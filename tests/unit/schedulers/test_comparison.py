@@ -223,6 +223,27 @@ def test_profile_that_requests_no_gpus_where_there_are_some(dialect: str, unrequ
     assert comparison.gpus_unrequested(cluster, without) == 0
 
 
+@pytest.mark.parametrize(
+    ("lines", "unrequested"),
+    [
+        ("dialect: {pe: node}", 4),
+        ("dialect: {gpu_request: slot}", 0),
+        ("dialect: {queue: resource}", 0),
+        ('directives: ["-l gpu=4"]', 0),
+        ('directives: ["-m n"]', 4),
+    ],
+)
+def test_profile_of_grid_engine_that_requests_no_gpus(lines: str, unrequested: int) -> None:
+    """A resource type brings its GPUs, and a directive may request them."""
+    cluster, written = read(f"name: kumo\nscheduler: gridengine\nnode: {{cores: 36, gpus: 4}}\n{lines}\n")
+    machine = Machine([], [NodeGroup(4, ("gpu.q",), cores=36, gpus=4, gpu_request="slot", gpu_resource="ngpus")])
+    assert comparison.gpus_unrequested(cluster, machine) == unrequested
+    changes = {value.key: value.machine for value in compare(cluster, written, machine)
+               if value.verdict in comparison.CHANGES}  # fmt: skip
+    wanted = {"dialect.gpu_request": "slot", "dialect.gpu_resource": "ngpus"} if unrequested else {}
+    assert changes == wanted
+
+
 def test_a_queue_that_stands_for_a_qos_is_not_gone() -> None:
     """sinfo prints partitions: the limits of a QOS stay as they are, those of a partition are compared by its name."""
     text = PROFILE.replace(

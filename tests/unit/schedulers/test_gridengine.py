@@ -456,6 +456,12 @@ HEADER = Header("gpu.q", "gi99", None, 2, 8, 4, 3, 4, 3600)
         (GridEngineDialect(pe="mpi"), {"pe": "mpi 8"}),
         (GridEngineDialect(pe="node", slots_per_node=36, group="project"), {"pe": "node 72", "project": "gi99"}),
         (GridEngineDialect(queue="resource", group="g"), {"queue": None, "resource": "gpu.q=2", "project": None}),
+        (GridEngineDialect(pe="mpi"), {"gpu": None}),
+        (GridEngineDialect(pe="mpi", gpu_request="slot"), {"pe": "mpi 8", "gpu": "gpu=1"}),
+        (GridEngineDialect(gpu_request="slot", gpu_resource="ngpus"), {"pe": None, "gpu": "ngpus=4"}),
+        (GridEngineDialect(pe="node", slots_per_node=2, gpu_request="slot"), {"pe": "node 4", "gpu": "gpu=2"}),
+        (GridEngineDialect(pe="node", slots_per_node=36, gpu_request="host"), {"pe": "node 72", "gpu": "gpu=4"}),
+        (GridEngineDialect(pe="node", slots_per_node=36, gpu_request="job"), {"gpu": "gpu=4"}),
     ],
 )
 def test_dialects(dialect: GridEngineDialect, wanted: dict[str, object]) -> None:
@@ -463,6 +469,21 @@ def test_dialects(dialect: GridEngineDialect, wanted: dict[str, object]) -> None
     assert {name: shown[name] for name in wanted} == wanted
     assert dialect.command_options(HEADER) == (["-g", "gi99"] if dialect.group == "g" else [])
     assert dialect.reserved_exit_codes == {99, 100}
+
+
+@pytest.mark.parametrize(("used", "of_node", "slots", "each"), [(1, 4, 4, 1), (3, 8, 4, 1), (5, 8, 4, 2), (2, 4, 2, 1)])
+def test_whole_nodes_have_at_least_the_gpus_that_are_used(used: int, of_node: int, slots: int, each: int) -> None:
+    dialect = GridEngineDialect(pe="node", slots_per_node=slots, gpu_request="slot")
+    header = replace(HEADER, gpus_per_node=used, node_gpus=of_node)
+    assert dialect.directives(header)["gpu"] == f"gpu={each}"
+
+
+@pytest.mark.parametrize(("used", "of_node", "slots"), [(4, 4, 36), (4, 4, 3), (3, None, 2)])
+def test_more_gpus_than_a_node_has_are_not_requested(used: int, of_node: int | None, slots: int) -> None:
+    """Such a job would wait for ever."""
+    dialect = GridEngineDialect(pe="node", slots_per_node=slots, gpu_request="slot")
+    with pytest.raises(RequestError, match=f"{used} GPUs of a node cannot be requested.*{slots} slots"):
+        dialect.directives(replace(HEADER, gpus_per_node=used, node_gpus=of_node))
 
 
 def script_for(cluster_name: str, **options: object) -> list[str]:

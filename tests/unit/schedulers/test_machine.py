@@ -1,5 +1,6 @@
 """What schedulers say of the machine: queues with their limits, and nodes by their shape."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -7,10 +8,14 @@ import pytest
 from hackathon import schedulers
 from hackathon.schedulers import registry
 from hackathon.schedulers.base import CommandOutput, SchedulerError
+from hackathon.schedulers.comparison import Machine
+from hackathon.schedulers.gridengine.commands import GridEngine
 from hackathon.schedulers.local.commands import Local
 from hackathon.schedulers.pbs.commands import Pbs
+from hackathon.schedulers.profile_draft import ProfileAnswers, draft
 from hackathon.schedulers.reports import NodeGroup, QueueInfo
 from hackathon.schedulers.slurm.commands import Slurm
+from support.gridengine_samples import answer
 
 FOLDER = Path(schedulers.__file__).parent
 GIB = 2**30
@@ -101,3 +106,96 @@ def test_virtual_nodes_of_a_host_are_one_node() -> None:
 def test_who_does_not_tell_is_not_asked() -> None:
     assert Local().nodes_argv() == [] and registry.load("pbs", {"history": "H"}).nodes_argv() == []
     assert Local().parse_nodes([]) == []
+
+
+# ---- Grid Engine: three busy hosts of a real 8.1.9, with a consumable `gpu` of 4 on each
+
+QHOST, COMPLEXES = answer("machine.txt", "qhost -F -q -xml"), answer("machine.txt", "qconf -sc")
+OF_HOST = answer("machine.txt", "qconf -se kumo01")
+GPU_LINE = "gpu                 gpu           INT       <=    YES         YES        0        0"
+
+
+def gridengine(complexes: str, qhost: str = QHOST.stdout, of_host: str = OF_HOST.stdout) -> list[NodeGroup]:
+    answers = [replace(QHOST, stdout=qhost), replace(COMPLEXES, stdout=complexes)]
+    further = GridEngine().nodes_follow_up_argv(answers)
+    hosts = [CommandOutput(tuple(argv), 0, of_host, "") for argv in further]
+    return GridEngine().parse_nodes(answers + hosts)
+
+
+def test_busy_hosts_of_grid_engine_have_their_configured_gpus() -> None:
+    assert GridEngine().nodes_follow_up_argv([QHOST, COMPLEXES]) == [["qconf", "-se", f"kumo0{n}"] for n in (1, 2, 3)]
+    expected = NodeGroup(3, ("all.q", "short.q"), cores=2, cpus=2, memory=23 * GIB, gpus=4, gpu_request="slot",
+                         gpu_resource="gpu")  # fmt: skip
+    assert gridengine(COMPLEXES.stdout) == [expected]
+
+
+def test_idle_hosts_need_no_further_query() -> None:
+    idle = QHOST.stdout.replace("'slots_used'>1<", "'slots_used'>0<").replace("'hc'>1.000000", "'hc'>4.000000")
+    assert GridEngine().nodes_follow_up_argv([replace(QHOST, stdout=idle), COMPLEXES]) == []
+    (group,) = gridengine(COMPLEXES.stdout, idle)
+    assert group.gpus == 4
+
+
+@pytest.mark.parametrize(
+    ("line", "amounts", "gpus", "counts"),
+    [
+        ("gpu gpu INT <= YES JOB 0 0", "gpu=4,slots=4", 4, "job"),
+        ("gpu gpu RSMAP <= YES HOST 0 0", "slots=4,gpu=2(0 1)", 2, "host"),
+        ("gpu ngpus INT <= FORCED YES 0 0", "gpu=8,slots=4", 8, "slot"),
+        ("gpu gpu INT <= YES NO 0 0", "gpu=4,slots=4", None, ""),
+        ("gpu gpu INT <= NO YES 0 0", "gpu=4,slots=4", None, ""),
+        ("gpu gpu MEMORY <= YES YES 0 0", "gpu=4G,slots=4", None, ""),
+        ("gpu gpu BOOL == YES YES 0 0", "gpu=1,slots=4", None, ""),
+    ],
+)
+def test_what_a_request_for_gpus_counts(line: str, amounts: str, gpus: int | None, counts: str) -> None:
+    complexes = COMPLEXES.stdout.replace(GPU_LINE, line)
+    assert complexes != COMPLEXES.stdout
+    (group,) = gridengine(complexes, of_host=OF_HOST.stdout.replace("gpu=4,slots=4", amounts))
+    assert (group.gpus, group.gpu_request, group.gpu_resource) == (gpus, counts, "gpu" if counts else "")
+
+
+@pytest.mark.parametrize(
+    ("name", "alike"),
+    [("gpu", True), ("gpus", True), ("ngpus", True), ("num_gpu", True), ("GPU", True), ("cuda", True),
+     ("gpu_a100", True), ("gpu_v100", True), ("nvidia_gpu", True), ("gpu_mem", False), ("gpu_load", False),
+     ("slots", False), ("gpuless", False), ("cudnn", False), ("gpu_shared", False)],
+)  # fmt: skip
+def test_names_of_gpus(name: str, alike: bool) -> None:
+    line = GPU_LINE.replace("gpu", name)
+    (group,) = gridengine(
+        COMPLEXES.stdout.replace(GPU_LINE, line), QHOST.stdout.replace("name='gpu'", f"name='{name}'"),
+        OF_HOST.stdout.replace("gpu=", f"{name}="),
+    )  # fmt: skip
+    assert (group.gpus, group.gpu_resource) == ((4, name) if alike else (None, ""))
+
+
+def test_two_resources_for_gpus_are_not_decided() -> None:
+    line = "<resourcevalue name='gpu' dominance='hc'>1.000000</resourcevalue>"
+    qhost = QHOST.stdout.replace(line, line + "\n" + line.replace("gpu", "gpu_a100"))
+    (group,) = gridengine(
+        COMPLEXES.stdout.replace(GPU_LINE, GPU_LINE + "\n" + GPU_LINE.replace("gpu", "gpu_a100")), qhost
+    )
+    assert (group.gpus, group.gpu_request, group.gpu_resource) == (None, "", "gpu, gpu_a100")
+    text = draft("kumo", ProfileAnswers("gridengine"), Machine([QueueInfo("all.q")], [group]), ["qhost"], "2026-11-29")
+    assert "gpu_request: none" in text and "each of these resources may stand for them: gpu, gpu_a100" in text
+
+
+def test_hosts_without_gpus_beside_hosts_with_gpus_have_none() -> None:
+    first, second = QHOST.stdout.split("<host name='kumo02'>")
+    second = second.replace("   <resourcevalue name='gpu' dominance='hc'>1.000000</resourcevalue>\n", "", 1)
+    groups = gridengine(COMPLEXES.stdout, first + "<host name='kumo02'>" + second)
+    assert [(group.nodes, group.gpus) for group in groups] == [(2, 4), (1, 0)]
+
+
+def test_an_unanswered_query_leaves_gpus_unknown() -> None:
+    refused = CommandOutput(("qconf", "-sc"), 1, "", "denied")
+    (group,) = GridEngine().parse_nodes([QHOST, refused])
+    assert (group.nodes, group.gpus, group.cpus) == (3, None, 2)
+    (group,) = GridEngine().parse_nodes([QHOST, COMPLEXES])
+    assert group.gpus is None, "what is free is not what a host has"
+
+
+def test_a_truncated_list_of_hosts_is_no_machine() -> None:
+    with pytest.raises(SchedulerError):
+        GridEngine().parse_nodes([replace(QHOST, stdout=QHOST.stdout[:-30]), COMPLEXES])

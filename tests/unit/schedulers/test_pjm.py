@@ -20,13 +20,13 @@ from hackathon.schedulers import registry
 from hackathon.schedulers.base import CommandOutput, JobState, SchedulerError, StatusAnswer, Submission
 from hackathon.schedulers.dialect import Header
 from hackathon.schedulers.pjm import parse, table
-from hackathon.schedulers.pjm.commands import Pjm
+from hackathon.schedulers.pjm.commands import CHOSEN, Pjm
 from hackathon.schedulers.pjm.dialect import PjmDialect
-from hackathon.schedulers.pjm.history import CHOSEN
+from hackathon.schedulers.pjm.wisteria import Wisteria
 from support.pjm_samples import SAMPLES, chosen, recorded, said
 
 PJM = Pjm()
-WISTERIA = Pjm(PjmDialect(group="g", table="site"))
+WISTERIA = Wisteria(PjmDialect(group="g", table="site"))
 ENDED = ["SUCCEEDED", "FAILED", "TIMEOUT", "OUT_OF_MEMORY", "CANCELLED", "NODE_FAILED", "FINISHED"]
 
 

@@ -1,0 +1,47 @@
+# ---- what the launch needs: a sentence now, where 127 would come from every rank ----
+hk_needs() { # command, what it is for
+  case $1 in */*) return ;; esac # a file: its rank tells more of it
+  command -v -- "$1" >/dev/null 2>&1 && return
+  hk_warn command "the job has no command $1 ($2) after its environment lines; PATH is $PATH"
+  exit 127
+}
+hk_find_commands() {
+  hk_needs mpirun launcher
+  hk_needs "${HK_COMMAND[0]}" program
+}
+hk_prepare_launch() { # after the environment lines, for they say which commands there are, and whose mpirun that is
+  hk_find_commands
+# starter: mpirun runs rank.sh once on every node
+# Open MPI: the job's own options say where ranks run
+if [ "$(id -u)" -eq 0 ]; then export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1; fi
+hk_mpirun_path() {
+  local program folder
+  program=$(command -v mpirun || echo mpirun)
+  # of /bin/mpirun it makes the prefix "/" and gives up: /bin is a link to /usr/bin on most systems
+  case ${program%/*/*} in
+  *[!/]*) ;;
+  *)
+    folder=$(cd "${program%/*}" && pwd -P)
+    case ${folder%/*} in *[!/]*) program=$folder/${program##*/} ;; *) program=mpirun ;; esac
+    ;;
+  esac
+  echo "$program"
+}
+hk_mpi_is_told() { # without them mpirun would put every rank on this node
+  if [ "${#HK_MPI_OF_JOB[@]}" -eq 0 ] && [ "$HK_NODES" -gt 1 ]; then
+    hk_warn mpi "the scheduler gave this job no options for mpirun; does its header ask for the right MPI?"
+    exit 78
+  fi
+}
+hk_mpirun() { # ranks, ranks a node, command
+  local ranks=$1 per_node=$2
+  shift 2
+  hk_mpi_is_told
+  exec "$(hk_mpirun_path)" "${HK_MPI_OF_JOB[@]}" -np "$ranks" --map-by "ppr:$per_node:node" --bind-to none \
+    "${HK_MPI_OPTIONS[@]}" "$@"
+}
+hk_on_nodes() {
+  hk_mpirun "$HK_NODES" 1 bash "$HK_RUN/rank.sh" "$HK_RUN" "$HK_ATTEMPT" "$1"
+}
+}
+

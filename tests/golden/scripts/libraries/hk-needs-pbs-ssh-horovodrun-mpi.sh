@@ -1,0 +1,114 @@
+# ---- what the launch needs: a sentence now, where 127 would come from every rank ----
+hk_needs() { # command, what it is for
+  case $1 in */*) return ;; esac # a file: its rank tells more of it
+  command -v -- "$1" >/dev/null 2>&1 && return
+  hk_warn command "the job has no command $1 ($2) after its environment lines; PATH is $PATH"
+  exit 127
+}
+hk_find_commands() {
+  hk_needs mpirun launcher
+  hk_needs horovodrun launcher
+  hk_needs "${HK_COMMAND[0]}" program
+}
+hk_prepare_launch() { # after the environment lines, for they say which commands there are, and whose mpirun that is
+  hk_find_commands
+# starter: ssh hands one string to the remote shell, so every word is quoted once more; -tt makes a lost connection
+# end what was started
+hk_remote() { # host, node's number, mode
+  local words
+  printf -v words '%q ' bash "$HK_RUN/rank.sh" "$HK_RUN" "$HK_ATTEMPT" "$3" "$2"
+  exec ssh -tt -o BatchMode=yes -o ConnectTimeout=30 "$1" "$words" </dev/null
+}
+# waits for all children; when one fails, this shell is told to end, or the script was killed, the others end too
+hk_children=()
+hk_together() {
+  local child code result=0 told=0 open kill_at=
+  trap 'kill -TERM "${hk_children[@]}" 2>/dev/null; told=1' TERM INT
+  trap - EXIT
+  while :; do
+    open=()
+    for child in "${hk_children[@]}"; do
+      if kill -0 "$child" 2>/dev/null; then
+        open+=("$child")
+        continue
+      fi
+      wait "$child"
+      code=$?
+      if [ "$code" -ne 0 ] && [ "$result" -eq 0 ]; then result=$code; fi
+    done
+    [ "${#open[@]}" -gt 0 ] || break
+    hk_children=("${open[@]}")
+    kill -0 $$ 2>/dev/null || result=137
+    if [ "$result" -ne 0 ] && [ "$told" -eq 0 ]; then
+      kill -TERM "${hk_children[@]}" 2>/dev/null
+      told=1
+      kill_at=$((SECONDS + HK_RANK_GRACE)) # a rank that hangs in a collective may be deaf to TERM
+    fi
+    if [ -n "$kill_at" ] && [ "$SECONDS" -ge "$kill_at" ]; then
+      # shellcheck disable=SC2046
+      kill -KILL $(for child in "${hk_children[@]}"; do hk_below "$child"; done) 2>/dev/null
+      kill_at=
+    fi
+    sleep 0.5
+  done
+  return "$result"
+}
+hk_on_nodes() {
+  local number=0 host
+  for host in "${HK_HOSTS[@]}"; do
+    hk_remote "$host" "$number" "$1" &
+    hk_children+=("$!")
+    number=$((number + 1))
+  done
+  hk_together
+}
+hk_horovod_hosts() { # host:ranks,host:ranks
+  local hosts
+  if [ "$HK_NODES" -eq 1 ]; then
+    hosts=localhost:$HK_PROCESSES
+  else
+    hosts=$(printf "%s:$HK_PROCESSES_PER_NODE," "${HK_HOSTS[@]}")
+  fi
+  printf '%s' "${hosts%,}"
+}
+hk_horovodrun() { # options of horovodrun and its command
+  local words=() child
+  # it waits this long for others, who may still be loading their frameworks from a slow disk
+  export HOROVOD_GLOO_TIMEOUT_SECONDS=${HOROVOD_GLOO_TIMEOUT_SECONDS:-120}
+  if [ "$HK_NODES" -gt 1 ]; then
+    hk_horovod_ssh || exit 78
+    if [ -n "${HOROVOD_GLOO_IFACE:-}" ]; then words+=(--network-interface "$HOROVOD_GLOO_IFACE"); fi
+  fi
+  # its words for mpirun are those of Open MPI 4
+  case $(mpirun --version 2>&1 | head -n 1) in
+  *"Open MPI) 4."*) ;;
+  *)
+    hk_warn horovodrun "horovodrun --mpi needs Open MPI 4, but mpirun says: $(mpirun --version 2>&1 | head -n 1); take the launcher mpirun or horovodrun"
+    exit 78
+    ;;
+  esac
+  if [ "${#HK_MPI_OPTIONS[@]}" -gt 0 ]; then words+=("--mpi-args=$(printf '%q ' "${HK_MPI_OPTIONS[@]}")"); fi
+  words+=("$@")
+  trap - EXIT
+  # it puts the folder that it is called in into shell text as it is, so it is called in one without odd characters
+  (cd / && PATH="$HK_RUN/env/horovodrun-$HK_ATTEMPT:$PATH" HK_THREADS=$HK_THREADS exec horovodrun "${words[@]}") &
+  child=$!
+  trap 'kill -TERM "$child" 2>/dev/null' TERM INT
+  trap 'echo "hackathon: horovodrun passes no signal on; the stop file says the same"' USR1 USR2
+  hk_wait "$child"
+  return "$hk_code"
+}
+hk_horovod_ssh() { # a program called ssh, for horovodrun alone: what starts something on another node here
+  mkdir -p "env/horovodrun-$HK_ATTEMPT" && cat >"env/horovodrun-$HK_ATTEMPT/ssh" <<'HK_END' && chmod +x "env/horovodrun-$HK_ATTEMPT/ssh"
+#!/bin/bash
+# ssh [-o OPTION]… HOST [-o OPTION]… WORD…: the words, put together, are a command for the other node's shell
+while [ "${1:-}" = -o ]; do shift 2; done
+host=$1
+shift
+while [ "${1:-}" = -o ]; do shift 2; done
+PATH=${PATH#"${0%/ssh}:"}
+exec ssh -tt -o BatchMode=yes -o ConnectTimeout=30 "$host" "$*" </dev/null
+HK_END
+}
+}
+
