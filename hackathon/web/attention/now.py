@@ -13,22 +13,27 @@ from hackathon.config.event import Event
 from hackathon.index.catalog import Catalog
 from hackathon.index.record import RunEntry, key_of
 from hackathon.runs.states import ENDING, HELD, OPEN, QUEUED, RUNNING, SUCCEEDED
+from hackathon.scaling.show import number, percent
 from hackathon.text.messages import N_, _, language
+from hackathon.usage.overrun import Overrun, overruns
+from hackathon.usage.tables import BUDGET_KINDS
 from hackathon.web.attention.background import Background
 from hackathon.web.attention.records import NowItem
 from hackathon.web.attention.run_lines import run_line
 from hackathon.web.attention.troubles import Matter, RunTrouble, Troubles
+from hackathon.web.attention.urgency import by_urgency, lost_per_hour, urgency
 from hackathon.web.page import sanitize as clean
 from hackathon.web.views import board as problems
 from hackathon.web.views.board import LONGEST, line
 from hackathon.web.views.trouble import KINDS, RECENT, age, clock, moment, says, since
 
 _HEAD_TEXTS = {
+    "stands": N_("{count} without progress"),
+    "idle": N_("{count} with low use"),
+    "budget": N_("{count} {count:budget|budgets} at the limit"),
     "asked": N_("{count} {count:team asks|teams ask}"),
     "failed": N_("{count} {count:failure|failures}"),
     "waits": N_("{count} waiting long"),
-    "stands": N_("{count} without progress"),
-    "idle": N_("{count} with low use"),
     "memory": N_("{count} nearly out of memory"),
     "lost": N_("{count} in an unknown state"),
     "warned": N_("{count} {count:warning|warnings}"),
@@ -68,7 +73,7 @@ class NowView:
     """The Now page."""
 
     items: tuple[NowItem, ...]
-    """Most urgent first."""
+    """In the order of `attention.urgency`."""
     left: int
     """Items that are not displayed."""
     well: tuple[Well, ...]
@@ -85,7 +90,7 @@ class NowView:
     empty: bool = False
     """Whether no run was found: none was submitted yet, or this is the wrong folder."""
     counts: tuple[tuple[str, int], ...] = ()
-    """(kind, count): teams with a request, and runs in each other trouble without a request."""
+    """(kind, count): teams with a request, budgets, and runs in each other trouble without a request."""
     old: tuple[NowItem, ...] = ()
     """Matters that ended more than an hour ago."""
     tutors: tuple[tuple[str, str], ...] = ()
@@ -140,15 +145,17 @@ def now_view(source: Catalog, tutor: str = "") -> NowView:
     requests.sort(key=lambda item: (bool(item.helper), item.since or 0.0))
     troubles = [trouble for trouble in look.troubles.all() if trouble.matter not in look.told]
     fresh = [trouble for trouble in troubles if not trouble.old(now)]
-    matters, left = look.together(fresh, max(0, MOST - len(requests)))
+    budgets = look.budgets(teams if tutor else None)
+    matters, left = look.together(fresh, max(0, MOST - len(requests) - len(budgets)))
     old, __ = look.together([trouble for trouble in troubles if trouble.old(now)], MOST)
     well = [run for run in recent if run.state in (RUNNING, ENDING) and look.troubles.matter_of(run) is None]
     counted = {kind: sum(len(trouble.runs) for trouble in fresh if trouble.kind == kind) for kind in KINDS}
     counted["asked"] = len({item.team or item.person for item in requests})
+    counted["budget"] = len(budgets)
     tutors, account = tutors_of(source.event), people.account(os.geteuid())
     return NowView(
-        items=(*requests[:MOST], *matters),
-        left=max(0, len(requests) - MOST) + left,
+        items=tuple(by_urgency([*budgets, *requests, *matters])[:MOST]),
+        left=max(0, len(budgets) + len(requests) - MOST) + left,
         well=tuple(look.well(run) for run in well[:SHOWN]),
         well_left=max(0, len(well) - SHOWN),
         running=sum(run.state in (RUNNING, ENDING) for run in recent),
@@ -188,7 +195,7 @@ class _Look:
         self._anchors: set[str] = set()
 
     def together(self, troubles: Sequence[RunTrouble], most: int) -> tuple[list[NowItem], int]:
-        """Return at most `most` matters, and the number of others.
+        """Return at most `most` matters, the most urgent ones, and the number of others.
 
         Failures of several teams with one cause are one matter.
         """
@@ -202,7 +209,11 @@ class _Look:
                 trouble.kind == "failed" and len({other.matter[0] for other in same[trouble.matter[2]]}) >= TOGETHER
             )
             groups.setdefault(trouble.matter[2] if shared else "\n".join(trouble.matter), []).append(trouble)
-        return [self._group(group) for group in list(groups.values())[:most]], max(0, len(groups) - most)
+        order = sorted(
+            groups.values(),
+            key=lambda group: urgency(group[0].kind, lost_per_hour(group[0].kind, group[0].runs)),
+        )
+        return [self._group(group) for group in order[:most]], max(0, len(groups) - most)
 
     def _group(self, troubles: Sequence[RunTrouble]) -> NowItem:
         items = tuple(self.item(trouble) for trouble in troubles)
@@ -242,6 +253,7 @@ class _Look:
             id=f"m-{_digest(*trouble.matter)}",
             cause=line(trouble.matter[2]),
             runs=tuple(run_line(entry, self._people, self._now, kind) for entry in trouble.runs[:RUNS]),
+            lost_per_hour=lost_per_hour(kind, trouble.runs),
             **self._about(self.troubles.team(run)),
             similar=self._background.similar(run.rule, evidence),
         )
@@ -277,6 +289,51 @@ class _Look:
             "tutors": background.tutors(team), "seat": background.seat(team), "note": background.note(team),
             "history": background.history(team),
         }  # fmt: skip
+
+    def budgets(self, teams: "set[str] | None") -> list[NowItem]:
+        """Return a matter for each team and cluster whose budget is used up or will be today; `teams`: only theirs."""
+        matters: dict[tuple[str, str], list[Overrun]] = {}
+        for overrun in overruns(self._source):
+            team = line(overrun.team)
+            if (teams is None or team in teams) and self._source.team in ("", overrun.team):
+                matters.setdefault((team, overrun.cluster), []).append(overrun)
+        return [self._budget(team, cluster, budgets) for (team, cluster), budgets in matters.items()]
+
+    def _budget(self, team: str, cluster: str, budgets: "Sequence[Overrun]") -> NowItem:
+        going = [
+            run
+            for run in self._by_id.values()
+            if run.state in (RUNNING, ENDING) and run.cluster == cluster and self.troubles.team(run) == team
+        ]
+        return NowItem(
+            kind="budget",
+            team=team,
+            person="",
+            name="",
+            message="; ".join(self._spoken(overrun) for overrun in budgets),
+            since=None,
+            advice=_("Ask the team which jobs it still needs; by account: hackathon event usage --by user"),
+            id=f"m-{_digest('budget', team, cluster)}",
+            cause="budget",
+            runs=tuple(run_line(run, self._people, self._now, "") for run in going[:RUNS]),
+            **self._about(team),
+        )
+
+    def _spoken(self, overrun: Overrun) -> str:
+        """Return the state of a budget as a sentence."""
+        amount = overrun.amount
+        text = _(
+            "{used} of {budget} {kind} on {cluster} used ({share})",
+            used=number(amount.used, 3),
+            budget=number(amount.budget, 3),
+            kind=_(BUDGET_KINDS[amount.kind]),
+            cluster=line(overrun.cluster),
+            share=percent(amount.share),
+        )
+        if overrun.moment is None:
+            return text
+        rest = _("running jobs use up the rest at {clock}", clock=clock(self._now, overrun.moment))
+        return f"{text}; {rest}"
 
     def asked(self, post: Post) -> NowItem:
         """Return a request for help: one item with its run's trouble and the present state of the run."""
@@ -317,6 +374,7 @@ class _Look:
             helper=helper,
             more=max(0, len(runs) - 1),
             id=f"m-{_digest(post.id)}",
+            lost_per_hour=lost_per_hour(matter[1], runs) if matter is not None else 0,
             anchor=self._anchor(post.short),
             cause=line(matter[2]) if matter is not None else line(rule),
             finding=explanation,

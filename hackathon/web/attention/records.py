@@ -108,6 +108,8 @@ class NowItem:
     """The team's seat."""
     note: Note | None = None
     similar: tuple[Similar, ...] = ()
+    lost_per_hour: int = 0
+    """Node-hours that it loses per hour: nodes of running jobs without progress or with idle devices."""
     history: tuple[tuple[str, int], ...] = ()
     """(part, number of the team's failures), the most frequent first."""
     items: tuple["NowItem", ...] = ()

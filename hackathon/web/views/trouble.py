@@ -41,8 +41,8 @@ _ADVICE_TEXTS = {
     "uncertain": N_("Check again before you submit it again: hackathon status {run!q}"),
 }
 
-KINDS = ("asked", "failed", "waits", "stands", "idle", "memory", "lost", "warned")
-"""Reasons for attention, most urgent first."""
+KINDS = ("stands", "idle", "budget", "asked", "failed", "waits", "memory", "lost", "warned")
+"""Reasons for attention; of matters that cost the same, the most urgent first."""
 RECENT = 24 * 3600.0
 """Seconds after its end in which a run still needs attention."""
 LONG_WAIT, LONG_HOLD = 15 * 60.0, 5 * 60.0
