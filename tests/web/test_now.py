@@ -242,7 +242,7 @@ def test_one_cause_of_several_teams_is_one_matter() -> None:
     together, alone = now_view(source(*runs)).items
     assert [each.team for each in together.items] == list("abcd") and together.more == 4 and alone.team == "e"
     text = read(page("now", source(*runs))).text
-    assert "4 teams GPU out of memory" in text and text.count("Halve the batch.") == 2
+    assert "4 teams a, b, c, d GPU out of memory" in text and text.count("Halve the batch.") == 2
     # any exception is not one cause: what its last line says is
     lines = {n: {"en": CauseText(f"{n}", "", f"ValueError: bad value {n}", "")} for n in ("shape", "device")}
     other = [of("a", 1, rule="python-exception", told=lines["shape"])]
@@ -279,7 +279,7 @@ def test_the_teams_of_a_tutor(tmp_path: Path) -> None:
     assert view.items[0].tutors == ("Ada L.", "cy")
     assert [each for each, _ in view.tutors] == [ME, "ada", "cy"]
     text = read(page("now", looked, key="ada")).text
-    assert "borealis" in text and "table 3" not in text and "My teams" in text and "Teams of Ada L." in text
+    assert "borealis" in text and "table 3" not in text and "My teams" in text and "Ada L." in text
     assert values_of("now", "nobody", looked) is None
 
 

@@ -17,12 +17,14 @@ from hackathon.scaling.show import number, percent
 from hackathon.text.messages import N_, _, language
 from hackathon.usage.overrun import Overrun, overruns
 from hackathon.usage.tables import BUDGET_KINDS
+from hackathon.web.attention.agenda import Agenda, agenda
 from hackathon.web.attention.background import Background
 from hackathon.web.attention.records import NowItem
 from hackathon.web.attention.run_lines import run_line
 from hackathon.web.attention.troubles import Matter, RunTrouble, Troubles
 from hackathon.web.attention.urgency import by_urgency, lost_per_hour, urgency
 from hackathon.web.page import sanitize as clean
+from hackathon.web.page.addresses import Options, option
 from hackathon.web.views import board as problems
 from hackathon.web.views.board import LONGEST, line
 from hackathon.web.views.trouble import KINDS, RECENT, age, clock, moment, says, since
@@ -39,6 +41,8 @@ _HEAD_TEXTS = {
     "warned": N_("{count} {count:warning|warnings}"),
 }
 
+RELOAD = 60
+"""Seconds between two loads of a page in a browser without scripts."""
 SHOWN = 40
 """Normally running runs with a line of their own."""
 MOST = 200
@@ -103,6 +107,10 @@ class NowView:
     """Whether the viewer is a tutor of the event and can take requests."""
     board: bool = False
     """Whether there is a board to write on."""
+    jobs: tuple[tuple[str, int, int], ...] = ()
+    """(team, running, waiting) jobs of each team with an unfinished run."""
+    agenda: Agenda | None = None
+    """The present and the next item of the schedule."""
 
     @property
     def count(self) -> int:
@@ -120,11 +128,15 @@ class NowView:
         return asdict(self)
 
 
-def values(source: Catalog, key: str = "") -> dict[str, Any] | None:
-    """Return the template's values; `key`: only the teams of this tutor's account. None if there is no such tutor."""
+def values(source: Catalog, key: str = "", options: Options = ()) -> dict[str, Any] | None:
+    """Return the template's values; `key`: only the teams of this tutor's account. None if there is no such tutor.
+
+    `reload`: seconds after which a browser without scripts loads the page again; 0 with the option `reload=off`, for
+    somebody who reads or writes.
+    """
     if key and key not in tutors_of(source.event):
         return None
-    return {"view": now_view(source, key)}
+    return {"view": now_view(source, key), "reload": 0 if option(options, "reload") == "off" else RELOAD}
 
 
 def now_view(source: Catalog, tutor: str = "") -> NowView:
@@ -173,6 +185,8 @@ def now_view(source: Catalog, tutor: str = "") -> NowView:
         me=account if account in tutors else "",
         tutoring=people.is_tutor(os.geteuid()),
         board=board is not None,
+        jobs=look.jobs(recent),
+        agenda=agenda(source),
     )
 
 
@@ -193,6 +207,15 @@ class _Look:
         """Matters of the requests."""
         self._background = Background(source, board, people)
         self._anchors: set[str] = set()
+
+    def jobs(self, runs: Sequence[RunEntry]) -> tuple[tuple[str, int, int], ...]:
+        """Return (team, running, waiting) jobs of each team with an unfinished run, by name."""
+        counts: dict[str, list[int]] = {}
+        for run in runs:
+            for place, states in enumerate(((RUNNING, ENDING), (QUEUED, HELD))):
+                if run.state in states:
+                    counts.setdefault(self.troubles.team(run), [0, 0])[place] += 1
+        return tuple((team, running, queued) for team, (running, queued) in sorted(counts.items()))
 
     def together(self, troubles: Sequence[RunTrouble], most: int) -> tuple[list[NowItem], int]:
         """Return at most `most` matters, the most urgent ones, and the number of others.
