@@ -5,6 +5,7 @@ import os
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import islice
 from typing import Any
 
 from hackathon.board.board import Board, Post
@@ -19,7 +20,7 @@ from hackathon.usage.overrun import Overrun, overruns
 from hackathon.usage.tables import BUDGET_KINDS
 from hackathon.web.attention.agenda import Agenda, agenda
 from hackathon.web.attention.background import Background
-from hackathon.web.attention.records import NowItem
+from hackathon.web.attention.records import NowItem, RunLine
 from hackathon.web.attention.run_lines import run_line
 from hackathon.web.attention.troubles import Matter, RunTrouble, Troubles
 from hackathon.web.attention.urgency import by_urgency, lost_per_hour, urgency
@@ -47,6 +48,8 @@ SHOWN = 40
 """Normally running runs with a line of their own."""
 MOST = 200
 """The most matters on the page."""
+CHOICES = 20
+"""Runs that a request may be about instead."""
 RUNS = 6
 """The most runs of one matter that are listed."""
 TOGETHER = 2
@@ -201,7 +204,9 @@ class _Look:
 
     def __init__(self, source: Catalog, board: Board | None, people: People, recent: Sequence[RunEntry]) -> None:
         self._source, self._now, self._people = source, source.now, people
+        self._recent = recent
         self._by_id = {run.id: run for run in reversed(recent)}
+        self._by_team: dict[str, list[RunEntry]] = {}
         self.troubles = Troubles(source, people, recent)
         self.told: set[Matter] = set()
         """Matters of the requests."""
@@ -370,6 +375,7 @@ class _Look:
         evidence, location = (
             (line(finding.text), problems.place_of(finding.file, finding.line)) if finding else ("", "")
         )
+        mine = post.uid == os.geteuid() or self._people.is_tutor(os.geteuid())
         rule, part, runs = post.rule, line(post.part), tuple[RunEntry, ...]()
         matter = self.troubles.matter_of(run) if run is not None else None
         if run is not None:
@@ -404,13 +410,24 @@ class _Look:
             text=clean.block(post.text, LONGEST),
             post_id=post.id,
             steps=problems.steps_of(post, lambda account: line(self._people.name(account))),
-            mine=post.uid == os.geteuid() or self._people.is_tutor(os.geteuid()),
+            guessed=post.guessed,
+            choices=self._choices(about["team"], run) if mine else (),
+            mine=mine,
             runs=tuple(
                 run_line(entry, self._people, self._now, matter[1] if matter else "failed") for entry in runs[:RUNS]
             ),
             **self._about(about["team"]),
             similar=self._background.similar(rule, evidence, post.id),
         )
+
+    def _choices(self, team: str, but: RunEntry | None) -> tuple[RunLine, ...]:
+        """Return the newest runs of a team without one of them; of a request without a team those of all."""
+        if not self._by_team:
+            for run in self._recent:
+                for key in ("", self.troubles.team(run)) if self.troubles.team(run) else ("",):
+                    self._by_team.setdefault(key, []).append(run)
+        runs = (run for run in self._by_team.get(team, ()) if run is not but)
+        return tuple(run_line(run, self._people, self._now) for run in islice(runs, CHOICES))
 
     def _anchor(self, short: str) -> str:
         """Return a post's anchor; empty if another post has it."""
