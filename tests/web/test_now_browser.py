@@ -127,8 +127,11 @@ def test_without_scripts_a_page_refreshes_itself_unless_somebody_reads_or_writes
 def test_pages_are_sound_and_fit(browser: Browser, origin: str, language: str, tmp_path: Path) -> None:
     with visit(browser, origin, f"/{language}/now") as page:
         settled(page)
-        for kind in ("now", "wall"):
-            answer = page.goto(page.url.rpartition("/")[0] + f"/{kind}")
+        hung = page.locator(".matter-runs a").first.get_attribute("href")
+        start = page.url.rpartition("/")[0]
+        pages = {"now": "now", "wall": "wall", "hung": str(hung).rpartition("/")[2], "team": "team?key=Drizzle"}
+        for kind, address in pages.items():
+            answer = page.goto(f"{start}/{address}")
             assert answer is not None
             (tmp_path / f"{kind}.html").write_text(answer.text())
             assert looks(page, f"afternoon-{language}-{kind}", *LOOKS) == {}
