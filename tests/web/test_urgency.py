@@ -16,11 +16,11 @@ from hackathon.board.post import post
 from hackathon.config.cluster import Rates
 from hackathon.config.event import Budget, Event, EventCluster, Member, Team, Tutor
 from hackathon.index.catalog import Catalog
-from hackathon.index.record import RunEntry
+from hackathon.index.record import RunEntry, key_of
 from hackathon.runs.lives import RunUse
 from hackathon.text.messages import speaking
 from hackathon.usage.overrun import RunningJob, overruns, used_up_at
-from hackathon.usage.usage import Amount
+from hackathon.usage.usage import Amount, Ledger
 from hackathon.web.attention.now import now_view
 from hackathon.web.attention.urgency import lost_per_hour, urgency
 from hackathon.web.views.trouble import KINDS
@@ -225,3 +225,26 @@ def test_the_moment_when_running_jobs_use_up_the_rest(jobs: list[tuple[int, int,
     tokens = Rates(per_node_hour=1, per_gpu_hour=0.5)
     assert used_up_at(Amount("tokens", 0.0, 20.0), going, NOW, tokens) == moment
     assert used_up_at(Amount("tokens", 0.0, 20.0), going, NOW, None) is None
+
+
+def test_budgets_have_the_sums_of_event_usage_at_every_look(tmp_path: Path) -> None:
+    """The use of closed runs is kept between two looks; a requeue, a job counted twice and a new budget count."""
+    runs = [ended(n, team, 0.3 + n / 7, nodes=n % 3 + 1) for n, team in enumerate(("a", "b", "c") * 4)]
+    runs += [run(20, "a"), run(21, "b", state="LOST", ended=None), run(22, "c", nodes=3)]
+    looked = catalog(*runs, event=event_of("a", "b", "c", hours=0.01, gpu_hours=0.01))
+    for source in (looked, looked, replace(looked, now=NOW + 60)):
+        totals = {total.team: total for total in Ledger(source).of(source.entries).sums("team")}
+        found = overruns(source)
+        assert len(found) == 6
+        for match in found:
+            assert match.amount.used == pytest.approx(totals[match.team].spent.of(match.amount.kind), rel=1e-12)
+    first = {match.team: match.amount.used for match in overruns(looked)}
+    use = runs[0].use
+    assert use is not None
+    began = use.attempts[0][0]
+    again = replace(runs[0], use=replace(use, attempts=((began, began + 60.0),)))
+    shorter = {match.team: match.amount.used for match in overruns(replace(looked, summaries=[again, *runs[1:]]))}
+    assert shorter["a"] < first["a"] and shorter["b"] == first["b"]
+    double = {key_of(runs[1].project, runs[1].id): "another"}
+    assert {m.team: m.amount.used for m in overruns(replace(looked, doubles=double))}["b"] < first["b"]
+    assert overruns(replace(looked, event=event_of("a", "b", "c", hours=1e6))) == []

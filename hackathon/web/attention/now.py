@@ -325,14 +325,13 @@ class _Look:
             team = line(overrun.team)
             if (teams is None or team in teams) and self._source.team in ("", overrun.team):
                 matters.setdefault((team, overrun.cluster), []).append(overrun)
-        return [self._budget(team, cluster, budgets) for (team, cluster), budgets in matters.items()]
+        going: dict[tuple[str, str], list[RunEntry]] = {}
+        for run in self._recent if matters else ():
+            if run.state in (RUNNING, ENDING):
+                going.setdefault((self.troubles.team(run), run.cluster), []).append(run)
+        return [self._budget(*where, budgets, going.get(where, ())) for where, budgets in matters.items()]
 
-    def _budget(self, team: str, cluster: str, budgets: "Sequence[Overrun]") -> NowItem:
-        going = [
-            run
-            for run in self._by_id.values()
-            if run.state in (RUNNING, ENDING) and run.cluster == cluster and self.troubles.team(run) == team
-        ]
+    def _budget(self, team: str, cluster: str, budgets: Sequence[Overrun], going: Sequence[RunEntry]) -> NowItem:
         return NowItem(
             kind="budget",
             team=team,
