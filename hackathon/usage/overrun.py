@@ -77,7 +77,8 @@ def overruns(source: "Catalog") -> list[Overrun]:
         for cluster, limit in limits.items():
             profile = closed.profiles.get(cluster)
             rates = profile.rates if profile else None
-            used = spent(*map(math.fsum, sums.get((team, cluster), ((), ()))), rates)
+            nodes, gpus = sums.get((team, cluster), ([], []))
+            used = spent(math.fsum(nodes), math.fsum(gpus), rates)
             for kind in KINDS:
                 budget = getattr(limit, kind)
                 if not budget:
@@ -110,7 +111,7 @@ def used_up_at(amount: Amount, jobs: Iterable[RunningJob], now: float, rates: "R
 
 
 def _closed(source: "Catalog", event: "Event") -> _Closed:
-    """Return what is known of closed runs; anew after a change of the event or of a cluster's profile."""
+    """Return the known use of closed runs; empty after a change of the event or of a cluster's profile."""
     key = str(source.event_folder)
     kept: _Closed | None = source.memory.recall("closed", key)
     if kept is None or kept.event != event:
@@ -161,7 +162,7 @@ def _sums(
 
 
 def _running(use: "RunUse", profiles: Profiles, now: float) -> RunningJob | None:
-    """Return what a job holds that runs now; None for others."""
+    """Return the nodes and GPUs that a running job holds; None for another job."""
     held = use.held(now)
     if held.state != GOING or not held.lives:
         return None

@@ -13,7 +13,7 @@ MATTERS = 2
 
 
 @dataclass(frozen=True)
-class Tile:
+class TeamTile:
     """One team."""
 
     team: str
@@ -36,7 +36,7 @@ class Tile:
 class WallView:
     """All teams, in the order of the event's file, and the totals of the Now page."""
 
-    tiles: tuple[Tile, ...]
+    tiles: tuple[TeamTile, ...]
     now: NowView
 
 
@@ -59,9 +59,9 @@ def wall_view(source: Catalog) -> WallView:
         names = dict.fromkeys(team for team in names if team == line(source.team))
     seats = {line(team.name): line(team.seat) for team in source.event.teams} if source.event is not None else {}
 
-    def tile(team: str) -> Tile:
+    def tile(team: str) -> TeamTile:
         own, (running, queued) = matters.get(team, []), jobs.get(team, (0, 0))
-        return Tile(
+        return TeamTile(
             team=team,
             seat=seats.get(team, ""),
             matters=tuple(own[:MATTERS]),

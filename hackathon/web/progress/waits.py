@@ -11,7 +11,7 @@ from hackathon.index.record import RunEntry
 from hackathon.logs.collapse import ranks_text
 from hackathon.runs.directory import STEPS_FOLDER, RunDirectory
 from hackathon.text.json_fields import count_of, moment_of
-from hackathon.text.messages import N_, _
+from hackathon.text.messages import _, ngettext
 from hackathon.text.units import format_age
 from hackathon.web.page import sanitize as clean
 from hackathon.web.progress.standing import RankStanding, RunStanding
@@ -137,22 +137,28 @@ def _sentence(run: RunEntry, stacks: Mapping[int, Stack], hang: Hang | None, *, 
     frames = {_frame(stacks[rank]) for rank in hang.missing}
     first = _frame(stacks[hang.missing[0]])
     values = {
-        "count": len(hang.missing),
         "waiting": ranks_text(set(stacks) - set(hang.missing)),
         "missing": ranks_text(set(hang.missing)),
         "operation": clean.line(hang.operation),
         "place": clean.line(first.place),
         "function": clean.line(first.function),
     }
+    count = len(hang.missing)
     if hang.mismatched:
-        key = N_("All ranks wait, but {count:rank|ranks} {missing} in another line: in {operation} at {place}")
-    elif len(frames) > 1:
-        key = N_("Ranks {missing} do not wait; ranks {waiting} wait for them in {operation}")
-    else:
-        key = N_(
-            "{count:Rank|Ranks} {missing} {count:is|are} at {place}, in {function}; ranks {waiting} wait in {operation}"
+        return ngettext(
+            "All ranks wait, but rank {missing} in another line: in {operation} at {place}",
+            "All ranks wait, but ranks {missing} in another line: in {operation} at {place}",
+            count,
+            **values,
         )
-    return _(key, **values)
+    if len(frames) > 1:
+        return _("Ranks {missing} do not wait; ranks {waiting} wait for them in {operation}", **values)
+    return ngettext(
+        "Rank {missing} is at {place}, in {function}; ranks {waiting} wait in {operation}",
+        "Ranks {missing} are at {place}, in {function}; ranks {waiting} wait in {operation}",
+        count,
+        **values,
+    )
 
 
 def _unclear(run: RunEntry, stacks: Mapping[int, Stack]) -> str:

@@ -27,7 +27,7 @@ from hackathon.web.page.figures import Figure, drawn
 from hackathon.web.progress.run_curves import AS_IT_IS, ChartWish, RunCurves, run_curves, wish_of
 from hackathon.web.progress.standing import RunStanding, standing
 from hackathon.web.progress.waits import RunWaits, run_waits
-from hackathon.web.views.curves import Host, progress, telemetry
+from hackathon.web.views.curves import LINES, Host, progress, telemetry
 from hackathon.web.views.profile import profile_of
 from hackathon.web.views.run_view import RunView, end_texts, run_view
 from hackathon.web.views.shares import rank_shares
@@ -133,6 +133,8 @@ class RunPage:
     where: tuple[str, ...]
     """The same in words, with what to try."""
     hosts: tuple[Host, ...]
+    single_hosts: bool
+    """Whether its pictures of devices have a line for each host."""
     kind: str
     """`gpu` or `cpu`: the measured devices; empty without measurements."""
     logs: tuple[Log, ...] | None
@@ -235,6 +237,7 @@ def run_page(source: Catalog, summary: RunEntry, wish: ChartWish = AS_IT_IS) -> 
         shares=tuple(rank_shares(shares, summary.processes)),
         where=tuple(sentences(summary.processes, shares)),
         hosts=tuple(hosts),
+        single_hosts=1 < len(hosts) <= LINES,
         kind=kind,
         logs=tuple(logs) if with_logs else None,
         logs_left=left,

@@ -69,15 +69,10 @@ def write_afternoon(folder: Path, now: float | None = None) -> Path:
 
 
 def _run(folder: Path, team: str, number: int, sample: Sample, start: float, *, name: str) -> Path:
-    project = folder / team / "train"
-    run = write_run(project / "runs", sample, 0, name=name, team=team, start=start)
-    kept = run.with_name(f"{run.name[:-8]}{number:08d}".replace("0", "a").replace("1", "b"))
+    run = write_run(folder / team / "train/runs", sample, number, name=name, team=team, start=start - 240 * number)
     _change(run / "request.json", study=None)
-    record = json.loads((run / "client/created.json").read_text())
-    record["user"] = f"u{TEAMS.index(team)}a"
-    (run / "client/created.json").write_text(json.dumps(record))
-    stamp, rest = run.name[:15], kept.name[15:]
-    return run.rename(run.with_name(f"{stamp}{rest}"))
+    _change(run / "client/created.json", user=f"u{TEAMS.index(team)}a")
+    return run
 
 
 def _hung(folder: Path, now: float) -> Path:
