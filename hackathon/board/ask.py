@@ -1,27 +1,101 @@
-"""Find the run that a request for help is about."""
+"""Guess the run that a request for help is about."""
 
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hackathon.board.topics import likeness
+from hackathon.text.errors import HackathonError
+
 if TYPE_CHECKING:
+    from hackathon.board.entry import Attached
     from hackathon.runs.directory import RunDirectory
+    from hackathon.runs.states import RunStatus
 
 LOOKED_AT = 20
 """Number of newest runs that are considered."""
+DIAGNOSED = 4
+"""The most failures of the asker, and of others, whose causes are compared with the message."""
+STILL = "no progress"
+"""The cause of a run without progress, in a word of its topic."""
 
 
-def run_in_trouble(runs_folder: Path) -> "RunDirectory | None":
-    """Return the newest failed run, else the newest run; None if there are no runs.
+@dataclass(frozen=True)
+class GuessedRun:
+    """A run that a request may be about."""
 
-    A small job of `hackathon ready` only counts if it failed or is the only run. The scheduler is not asked: a person
-    who asks for help has seen the failure, or has a run that hangs.
+    run: "RunDirectory"
+    own: bool
+    """Whether it belongs to the asker."""
+    still: bool
+    """Whether it runs and makes no progress."""
+
+    @cached_property
+    def finding(self) -> "Attached | None":
+        """Its cause; None if there is none, or if it cannot be diagnosed."""
+        from hackathon.board.post import finding_of
+
+        try:
+            return finding_of(self.run)
+        except (HackathonError, OSError):
+            return None
+
+    def likeness(self, text: str) -> int:
+        """Return how much a message has in common with this run and its cause; 0: nothing."""
+        cause = self.finding
+        texts = [STILL] if self.still else []
+        if cause is not None:
+            texts += [cause.message, cause.text, cause.part, cause.rule, *(words for words, __ in cause.said.values())]
+        return likeness(text, "\n".join(texts), self.run.known().processes)
+
+
+def run_in_trouble(runs_folder: Path, text: str = "") -> GuessedRun | None:
+    """Return the run that a message is most likely about; None if there are no runs.
+
+    In this order: the asker's running job without progress, the asker's newest failure, the same of the others in the
+    folder, the newest run. Among these, a cause that the message speaks of comes first. The scheduler is not asked: a
+    person who asks for help has seen the failure, or has a run that hangs.
     """
     from hackathon.runs.chain import newest
     from hackathon.runs.directory import find_runs
-    from hackathon.runs.states import ENDED, SUCCEEDED
-    from hackathon.runs.status import status
 
     runs = find_runs(runs_folder)[:LOOKED_AT]
-    states = status(runs, ask=False)
+    candidates = list(_candidates(runs))
+    if len(candidates) > 1 and text.strip():
+        for group in ([guess for guess in candidates if guess.own], [guess for guess in candidates if not guess.own]):
+            if (match := _spoken_of(group, text)) is not None:
+                return match
+    last = newest(runs)
+    return next(iter(candidates), GuessedRun(last, last.owned(), still=False) if last is not None else None)
+
+
+def _candidates(runs: "Sequence[RunDirectory]") -> Iterator[GuessedRun]:
+    """Yield the runs in trouble, the likeliest first."""
+    from hackathon.runs.states import ENDED, RUNNING, SUCCEEDED
+    from hackathon.runs.status import status
+
+    states = status(list(runs), ask=False)
     failed = [run for run, state in zip(runs, states, strict=True) if state.state in ENDED - {SUCCEEDED}]
-    return next(iter(failed), newest(runs))
+    still = [run for run, state in zip(runs, states, strict=True) if state.state == RUNNING and _stands(run, state)]
+    for own in (True, False):
+        yield from (GuessedRun(run, own, still=True) for run in still if run.owned() == own)
+        yield from islice((GuessedRun(run, own, still=False) for run in failed if run.owned() == own), DIAGNOSED)
+
+
+def _stands(run: "RunDirectory", state: "RunStatus") -> bool:
+    from hackathon.index.progress import makes_no_progress
+    from hackathon.index.projects import ProjectFolder
+    from hackathon.index.reader import summarise
+
+    return makes_no_progress(summarise(ProjectFolder(run.path.parent.parent), run, state), time.time())
+
+
+def _spoken_of(candidates: Iterable[GuessedRun], text: str) -> GuessedRun | None:
+    """Return the candidate whose cause a message speaks of most; the first one of equals, None without any."""
+    scored = [(guess.likeness(text), guess) for guess in candidates]
+    best = max(scored, key=lambda pair: pair[0], default=None)
+    return best[1] if best is not None and best[0] > 0 else None

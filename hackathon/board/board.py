@@ -6,17 +6,17 @@ The owners of files decide who may close a post: the asker or a tutor of the eve
 import os
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hackathon.board.directory import BoardDirectory, find_people, find_shared, open_place
-from hackathon.board.entry import Attached, Entry, clean_line
+from hackathon.board.entry import GUESSED, Attached, Entry, clean_line
 from hackathon.board.people import People
 from hackathon.board.store import Owned, PassedOver, read_entries, write_entry
 from hackathon.config.rule import tells_failures_apart
 from hackathon.text.errors import HackathonError, RequestError
-from hackathon.text.messages import Message
+from hackathon.text.messages import Message, _
 
 if TYPE_CHECKING:
     from hackathon.diagnosis.findings import Finding
@@ -39,10 +39,16 @@ class Reply:
     time: float
     text: str
     to: str
+    run: str = ""
+    """A run that it attaches to a request."""
+    folder: str = ""
+    finding: Attached | None = None
+    """The cause of that run."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the reply as JSON values."""
-        return {name: value for name, value in asdict(self).items() if name not in ("kind", "to")}
+        hidden = ("kind", "to", "folder", "finding", *(() if self.run else ("run",)))
+        return {name: value for name, value in asdict(self).items() if name not in hidden}
 
 
 @dataclass(frozen=True)
@@ -68,6 +74,8 @@ class Post:
     taken: Reply | None = None
     """The entry of the tutor who helps."""
     solved: Reply | None = None
+    guessed: bool = False
+    """Whether its run was chosen by the toolkit, and nobody has named another one."""
     future: bool = False
     """Whether its entry claims a time later than its file's."""
 
@@ -166,7 +174,10 @@ def _refused(owned: Owned, top: Owned | None, people: People) -> str:
 def _reply(owned: Owned, people: People) -> Reply:
     entry = owned.entry
     user = people.account(owned.uid)
-    return Reply(entry.id, entry.kind, owned.uid, user, entry.time, entry.text.strip(), entry.to)
+    return Reply(
+        entry.id, entry.kind, owned.uid, user, entry.time, entry.text.strip(), entry.to, entry.run, entry.folder,
+        entry.finding,
+    )  # fmt: skip
 
 
 def _post(owned: Owned, replies: Sequence[Reply], people: People) -> Post:
@@ -175,6 +186,12 @@ def _post(owned: Owned, replies: Sequence[Reply], people: People) -> Post:
     by_kind = {kind: [reply for reply in replies if reply.kind == kind] for kind in ("answer", "take", "solve")}
     later = [reply for reply in (*by_kind["take"][1:], *by_kind["solve"][1:]) if reply.text]
     finding = entry.finding.spoken() if entry.finding else None
+    # the last run that the asker or a tutor named counts
+    named = [reply for reply in by_kind["answer"] if reply.run and _may_attach(reply.uid, owned.uid, people)]
+    attached = max(named, key=lambda reply: (reply.time, reply.id), default=None)
+    if attached is not None:
+        finding = attached.finding.spoken() if attached.finding else None
+        entry = replace(entry, run=attached.run, folder=attached.folder, part="", rule="", basis="")
     return Post(
         id=entry.id,
         kind=entry.kind,
@@ -191,8 +208,13 @@ def _post(owned: Owned, replies: Sequence[Reply], people: People) -> Post:
         answers=tuple(sorted((*by_kind["answer"], *later), key=lambda reply: (reply.time, reply.id))),
         taken=by_kind["take"][0] if by_kind["take"] else None,
         solved=by_kind["solve"][0] if by_kind["solve"] else None,
+        guessed=entry.basis == GUESSED,
         future=owned.future,
     )
+
+
+def _may_attach(uid: int, author: int, people: People) -> bool:
+    return uid == author or people.is_tutor(uid)
 
 
 def find_post(board: Board, text: str, kind: str | None = None) -> Post:
@@ -246,6 +268,25 @@ def reply(board: Board, post: Post, kind: str, text: str = "") -> Owned:
             ),
             user=post.user,
         )
+    return write_entry(board.place, entry)
+
+
+def attach_run(board: Board, post: Post, run: str, folder: Path, finding: Attached | None) -> Owned:
+    """Say, as the current user, which run a request is about; it replaces the run that it had.
+
+    Raises RequestError if the user is neither the asker nor a tutor.
+    """
+    if not _may_attach(os.geteuid(), post.uid, board.people):
+        raise RequestError(
+            "board.only_asker_attaches",
+            "only {user}, who asked, or a tutor listed in hackathon.yaml can attach a run",
+            user=post.user,
+        )
+    entry = Entry(
+        id="", kind="answer", time=0.0, board=board.place.board, to=post.id,
+        text=_("This is about the run {run}.", run=clean_line(run)), run=clean_line(run),
+        folder=clean_line(str(folder)), finding=finding,
+    )  # fmt: skip
     return write_entry(board.place, entry)
 
 

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from hackathon.diagnosis.findings import Finding
 
 SCHEMA_VERSION = 1
+GUESSED = "guessed"
+"""The toolkit chose the run of a request."""
 KINDS = ("post", "ask", "answer", "solve", "take", "standup", "ready")
 REPLIES = ("answer", "solve", "take")
 """Kinds that reply to a post or a request."""
@@ -121,6 +123,8 @@ class Entry:
     """Non-empty SECTIONS of a report."""
     ready: tuple[Proof, ...] = ()
     """Points of a checklist."""
+    basis: str = ""
+    """GUESSED for a run that the author did not name; else empty."""
 
     @property
     def uid(self) -> int:
@@ -229,7 +233,7 @@ def decode(raw: bytes, name: str, board: str) -> Entry:
         board=board,
         to=to,
         text=_text(value, "text"),
-        **{key: _line(value, key) for key in ("part", "rule", "run", "folder")},
+        **{key: _line(value, key) for key in ("part", "rule", "run", "folder", "basis")},
         finding=_attached(value.get("finding")),
         sections={section: text for section in SECTIONS if (text := _text(sections, section).strip())}
         if isinstance(sections, dict)

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hackathon.board.board import Board
-from hackathon.board.entry import Attached, Entry, attach, clean_line
+from hackathon.board.entry import GUESSED, Attached, Entry, attach, clean_line
 from hackathon.board.store import Owned, write_entry
 from hackathon.text.errors import RequestError
 
@@ -69,10 +69,12 @@ def post(
     run: str = "",
     folder: Path | None = None,
     finding: Attached | None = None,
+    guessed: bool = False,
 ) -> Owned:
     """Write a post (or, with kind `ask`, a request for help) as the current user.
 
-    The text's first line is the title; a finding alone also makes a post. Raises RequestError if there is neither.
+    The text's first line is the title; a finding alone also makes a post. `guessed`: the author did not name the run.
+    Raises RequestError if there is neither.
     """
     if not text.strip() and finding is None:
         raise RequestError(
@@ -87,5 +89,6 @@ def post(
             rule=clean_line(rule or (finding.rule if finding else "")),
             run=clean_line(run),
             folder=clean_line(str(folder)) if folder else "",
+            basis=GUESSED if run and guessed else "",
         ),
     )

@@ -27,6 +27,7 @@ _KIND_TEXTS = {
     "waits": N_("waiting"),
     "stands": N_("no progress"),
     "idle": N_("low use"),
+    "budget": NP_("now", "budget"),
     "memory": N_("memory"),
     "warned": N_("warning"),
     "lost": NP_("now", "unknown"),

@@ -60,7 +60,7 @@ def text_of(notice: Notice, people: "People | None" = None, pages: str = "") -> 
     `pages` is the dashboard's address, for a link. The link contains only the random end of a run's or a post's id, so
     it reveals no folder.
     """
-    text = _run_text(notice) if notice.run is not None else _post_text(notice, people)
+    text = _run_text(notice, people) if notice.run is not None else _post_text(notice, people)
     return f"{text}\n{link_of(notice, pages)}" if pages else text
 
 
@@ -87,12 +87,25 @@ def _said(text: str) -> str:
     return webhook.neutral(scrub(clean(text)))
 
 
-def _run_text(notice: Notice) -> str:
+def _who(run: "RunDirectory", people: "People | None") -> str:
+    """Return the name and the team of a run's owner."""
+    from hackathon.board.people import People
+
+    event_people = people or People(None)
+    try:
+        account = event_people.account(run.path.stat().st_uid)
+    except OSError:
+        account = "?"
+    team = "" if event_people.team(account) else clean_line(run.known().team)
+    return _said(", ".join(part for part in (event_people.shown(account), team) if part))
+
+
+def _run_text(notice: Notice, people: "People | None") -> str:
     run, state = notice.run, notice.status
     assert run is not None
     assert state is not None
     if notice.kind == "run-ended":
-        return _("✓ run {run} has finished", run=_said(run.id))
+        return _("✓ {who}: run {run} has finished", who=_who(run, people), run=_said(run.id))
     try:
         finding = finding_of(run, state)
     except (HackathonError, OSError):
@@ -101,9 +114,11 @@ def _run_text(notice: Notice) -> str:
         why = _said(state.explanation)
         about = f"{state.state}, {why}" if why else state.state
         lines = _finding_lines(finding) if finding else []
-        return "\n".join([_("✗ run {run} failed: {state}", run=_said(run.id), state=about), *lines])
+        first = _("✗ {who}: run {run} failed: {state}", who=_who(run, people), run=_said(run.id), state=about)
+        return "\n".join([first, *lines])
     first = _(
-        "✗ run {run} failed ({state}): [{part}] {text}",
+        "✗ {who}: run {run} failed ({state}): [{part}] {text}",
+        who=_who(run, people),
         run=_said(run.id),
         state=state.state,
         part=finding.part,

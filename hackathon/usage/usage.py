@@ -268,7 +268,7 @@ def usage(
     usage = Usage(
         runs=runs,
         event=event,
-        profiles=_profiles(event_folder, projects),
+        profiles=profiles_of(event_folder, projects),
         members=Members(event),
         now=moment,
         zone=zone(moment),
@@ -289,7 +289,7 @@ class Ledger:
     def __init__(self, source: "Catalog") -> None:
         self._source = source
         self._members = Members(source.event)
-        self._profiles = _profiles(source.event_folder, source.projects)
+        self._profiles = profiles_of(source.event_folder, source.projects)
         self._projects = {str(project.path): project for project in source.projects}
         doubles = source.doubles
         self._twice = doubles_of(source.entries) if doubles is None else doubles
@@ -309,7 +309,12 @@ class Ledger:
     def _counted(self, runs: "Iterable[RunEntry]") -> Iterator[Counted]:
         for run in runs:
             if run.use is not None:
-                yield Counted(self._projects.get(run.project) or ProjectFolder(Path(run.project)), run.use)
+                yield Counted(project_of(run, self._projects), run.use)
+
+
+def project_of(run: "RunEntry", projects: Mapping[str, ProjectFolder]) -> ProjectFolder:
+    """Return the project of a run; `projects`: folder → project."""
+    return projects.get(run.project) or ProjectFolder(Path(run.project))
 
 
 def _odd(read: ProjectUses, now: float) -> list[str]:
@@ -350,6 +355,6 @@ def _doubted(read: ProjectUses) -> list[str]:
     return texts
 
 
-def _profiles(event_folder: Path | None, projects: Sequence[ProjectFolder]) -> Profiles:
+def profiles_of(event_folder: Path | None, projects: Sequence[ProjectFolder]) -> Profiles:
     """Return the cluster profiles of an event, or of the first project."""
     return Profiles([event_folder] if event_folder is not None else [project.path for project in projects[:1]])

@@ -4,6 +4,8 @@
   "use strict";
   const PAGES = { n: "now", t: "teams", r: "runs", s: "scaling", b: "board", c: "cluster" };
   const OFF = "hackathon-keys-off";
+  const ROWS = "main .matter > details > summary, main tbody tr a[href], main article a[href], main .key a[href]";
+  const SEARCH = "#search"; // the address of a page whose search field gets the focus
   let waiting = 0; // until when a letter after `g` counts
 
   function stored() {
@@ -47,7 +49,7 @@
   }
 
   function rows() {
-    const all = [...document.querySelectorAll("main tbody tr a[href], main article a[href], main .key a[href]")];
+    const all = [...document.querySelectorAll(ROWS)];
     const firsts = new Map();
     for (const link of all) {
       const row = link.closest("tr, article, li");
@@ -65,6 +67,11 @@
     all[next].scrollIntoView({ block: "nearest" });
   }
 
+  if (location.hash === SEARCH) {
+    document.querySelector("[data-search]")?.focus();
+    history.replaceState(history.state, "", location.pathname + location.search);
+  }
+
   document.addEventListener("keydown", (event) => {
     if (off || event.ctrlKey || event.metaKey || event.altKey || writing(event.target)) return;
     const key = event.key;
@@ -76,8 +83,9 @@
       return;
     } else if (key === "/") {
       const field = document.querySelector("[data-search]");
+      const runs = menu("runs");
       if (field) field.focus();
-      else menu("runs")?.click();
+      else if (runs) location.assign(`${runs.href}${SEARCH}`);
     } else if (key === "j" || key === "k") move(key === "j" ? 1 : -1);
     else return;
     waiting = 0;

@@ -123,6 +123,35 @@ def test_a_request_is_taken_answered_and_closed_in_the_name_of_the_account(serve
     assert served.ask("/ja/board?said=solve").body.count("解決済みにしました。") == 1
 
 
+def test_a_tutor_attaches_another_run_to_a_request(served: Served, folder: Path) -> None:
+    run = served.watch.source().summaries[0]
+    request = ask(folder, "Why does it hang?", run="20260302-100000-train-4p-wrongone", guessed=True)
+    html = served.page_with_forms("/en/now")
+    assert "Attach this run" in html and f'<option value="{key_of(run.project, run.id)}">' in html
+    assert "The run was guessed from the message" in html
+    form = {"token": served.token(), "back": "/en/now", "act": "attach", "post": request.id}
+    key = key_of(run.project, run.id)
+    answer = served.send({**form, "run": key})
+    assert (answer.status, answer.headers["location"]) == (303, f"/en/now?said=attach#post-{request.short}")
+    assert served.send({**form, "token": served.token(), "run": key}).status == 303
+    (found,) = board(folder).posts
+    assert (found.run, found.rule, found.guessed) == (run.id, "cuda-out-of-memory", False)
+    assert len(found.answers) == 1, "the same run twice is said once"
+    after = served.ask("/en/now?said=attach").body
+    assert "The request is about this run now." in after and "guessed from" not in after
+    for wrong, status in (
+        ({"run": "/nowhere//gone"}, 404),
+        ({"run": ""}, 404),
+        ({"run": key, "post": "gone"}, 404),
+        ({"run": key, "token": "x"}, 403),
+        ({"run": key, "rank": "1"}, 400),
+    ):
+        assert served.send({**form, "token": served.token(), **wrong}).status == status, wrong
+    foreign = {"Origin": "http://evil.example", "Sec-Fetch-Site": "cross-site"}
+    assert served.send({**form, "token": served.token(), "run": key}, foreign).status == 403
+    assert len(board(folder).posts[0].answers) == 1
+
+
 def test_a_post_carries_what_the_diagnosis_found(served: Served, folder: Path) -> None:
     run = served.watch.source().summaries[0]
     key = key_of(run.project, run.id)
@@ -320,7 +349,9 @@ def test_a_read_only_dashboard_takes_nothing_and_shows_no_form(folder: Path) -> 
             for path in ("/en/now", "/en/board"):
                 answer = served.ask(path)
                 assert (
-                    "<form" not in answer.body and 'name="token"' not in answer.body and "textarea" not in answer.body
+                    'method="post"' not in answer.body
+                    and 'name="token"' not in answer.body
+                    and "textarea" not in answer.body
                 )
                 assert answer.cookies == []
             assert served.send(fields(served, request, "take", token="x")).status == 405

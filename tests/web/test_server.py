@@ -101,6 +101,7 @@ def test_keys_of_any_kind_come_back_from_their_address() -> None:
     assert link_to("en", "home") == "/en/now"
     assert {link_to("en", kind) for kind in VIEWS} - {None} == {
         "/en/now",
+        "/en/wall",
         "/en/teams",
         "/en/runs",
         "/en/compare",

@@ -11,6 +11,7 @@ from hackathon.cli.options import named, runs_folder
 from hackathon.text.messages import N_, _
 
 if TYPE_CHECKING:
+    from hackathon.board.ask import GuessedRun
     from hackathon.runs.directory import RunDirectory
 
 
@@ -23,7 +24,9 @@ class AskGroup(DefaultGroup):
 @named(
     "ask",
     help=_(
-        "Ask a tutor for help. The request includes the newest failed run, its diagnosis, and where to look.\n"
+        "Ask a tutor for help. The request includes a run, its diagnosis, and where to look. Without --run it is "
+        "guessed: your running job without progress, your newest failure, then your team's; the words of your text "
+        "choose among causes.\n"
         "\n"
         "  hackathon ask 'it hangs after the first epoch'\n"
         "  hackathon ask --run 3f7k                  the diagnosis is enough\n"
@@ -43,7 +46,7 @@ def command() -> None:
     short=_("Send a request for help (the default)."),
 )
 @click.argument("text", required=False, metavar="[TEXT|-]")
-@click.option("--run", "name", metavar="RUN", help=_("Run that the request is about (default: the newest failed run)."))
+@click.option("--run", "name", metavar="RUN", help=_("Run that the request is about (default: guessed)."))
 @click.option("--no-run", is_flag=True, help=_("The request is not about a run."))
 @shared_options
 def send(text: str | None, name: str | None, no_run: bool, shared: Path | None, as_json: bool) -> None:
@@ -53,15 +56,20 @@ def send(text: str | None, name: str | None, no_run: bool, shared: Path | None, 
 
     board = board_at(shared, quiet=True)
     run: RunDirectory | None = None
+    guess: GuessedRun | None = None
+    if text is not None:
+        text = text_of(text)
     if name is not None:
         from hackathon.runs.directory import find_run
 
         run = find_run(name, runs_folder())
     elif not no_run:
-        run = run_in_trouble(runs_folder())
-    finding = None
+        guess = run_in_trouble(runs_folder(), text or "")
+        run = guess.run if guess else None
+    finding = guess.finding if guess else None
     try:
-        finding = (finding_of(run) or step_time_of(run)) if run else None
+        if run and finding is None and not (guess and guess.still):
+            finding = finding_of(run) or step_time_of(run)
     except HackathonError as error:  # a broken run directory is one more reason to ask for help
         click.echo(f"{_('warning')}: {error.message}", err=True)
     words = (
@@ -70,13 +78,17 @@ def send(text: str | None, name: str | None, no_run: bool, shared: Path | None, 
         else text_of(text, _("\n# The first line is the title. Lines that start with `# ` are ignored.\n"))
     )
     written = post(
-        board, words or "", kind="ask", run=run.id if run else "", folder=run.path if run else None, finding=finding
-    )
+        board, words or "", kind="ask", run=run.id if run else "", folder=run.path if run else None, finding=finding,
+        guessed=guess is not None,
+    )  # fmt: skip
     if run and not as_json:
-        about = _("no known failure was found")
+        about = _("no progress") if guess and guess.still else _("no known failure was found")
         if finding:
             about = f"[{finding.part}] {finding.message}" if finding.part else finding.message
-        click.echo(_("about run {run}: {about}", run=run.id, about=about))
+        key = N_("about run {run} (guessed): {about}") if guess else N_("about run {run}: {about}")
+        click.echo(_(key, run=run.id, about=about))
+        if guess:
+            click.echo(_("another run: hackathon ask --run RUN, or --no-run"), err=True)
     said(written.entry.id, N_("request sent to the tutors: #{name}"), as_json)
 
 

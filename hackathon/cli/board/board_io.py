@@ -230,7 +230,8 @@ def echo_post(post: "Post", people: "People") -> None:
     if post.future:
         click.echo(_("(its date was later than the clock of the file system)"))
     if post.run:
-        click.echo(printable(_("run: {run}", run=post.folder or post.run)))
+        key = N_("run (guessed): {run}") if post.guessed else N_("run: {run}")
+        click.echo(printable(_(key, run=post.folder or post.run)))
     if post.finding:
         _echo_finding(post.finding.spoken())
     if post.text:

@@ -6,7 +6,7 @@ analysis (tools/flight_recorder), Horovod's stall_inspector.cc and, before 0.16,
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -199,6 +199,21 @@ def _by_numbers(group: Mapping[int, _Watched], everyone: set[int]) -> Hang | Non
             tuple(sorted(rank for rank, collective in waits.items() if collective == least)), operation, number, True
         )
     return None
+
+
+def last_collective(lines: Iterable[str], rank: int) -> str:
+    """Return the last collective of a rank by its watchdog's messages: `ALLREDUCE #1234`; empty without any."""
+    watched: dict[int, _Watched] = defaultdict(_Watched)
+    for text in lines:
+        if WORDS.search(text):
+            _watch(watched, text, rank)
+    state = watched.get(rank)
+    if state is None:
+        return ""
+    number = state.waits_in if state.waits_in is not None else state.enqueued
+    return " ".join(
+        part for part in (state.what[0], f"#{number}" if number is not None and number >= 0 else "") if part
+    )
 
 
 def _lowest(group: Mapping[int, _Watched], operation: tuple[str, str]) -> int:

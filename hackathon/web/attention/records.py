@@ -98,6 +98,10 @@ class NowItem:
     """For a request: its anchor on the page."""
     steps: tuple[Step, ...] = ()
     """For a request: its answers."""
+    guessed: bool = False
+    """For a request: whether its run was chosen by the toolkit, not by a person."""
+    choices: tuple[RunLine, ...] = ()
+    """For a request that the viewer may change: other runs of the team, which it may be about instead."""
     mine: bool = False
     """For a request: whether the viewer may close it."""
     runs: tuple[RunLine, ...] = ()
@@ -108,6 +112,8 @@ class NowItem:
     """The team's seat."""
     note: Note | None = None
     similar: tuple[Similar, ...] = ()
+    lost_per_hour: int = 0
+    """Node-hours that it loses per hour: nodes of running jobs without progress or with idle devices."""
     history: tuple[tuple[str, int], ...] = ()
     """(part, number of the team's failures), the most frequent first."""
     items: tuple["NowItem", ...] = ()

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from hackathon.board.board import SHORT, Board, reply
+from hackathon.board.board import SHORT, Board, Post, attach_run, reply
 from hackathon.board.entry import LONGEST, Attached, clean_line
 from hackathon.board.post import post as write_post
 from hackathon.index.catalog import Catalog
@@ -34,7 +34,7 @@ _PLEASE_TEXTS = {
 REPLIES = ("take", "answer", "solve")
 OWN = ("cancel", "rerun")
 """Actions on the account's own runs, after a confirmation."""
-ACTS = (*REPLIES, "post", "tell", *OWN)
+ACTS = (*REPLIES, "post", "tell", "attach", *OWN)
 FIELDS = frozenset({"token", "back", "act", "post", "run", "text", "sure", "wanted"})
 SECONDS = 180.0
 """Seconds that a command about a run may take, because it asks a scheduler."""
@@ -95,6 +95,8 @@ def perform(wish: FormWish, source: Catalog) -> FormDone:
     if wish.act == "post":
         return _post(wish, source)
     run = run_of(wish, source)
+    if wish.act == "attach":
+        return _attach(wish, run, source)
     if wish.act == "tell":
         return _tell(wish, run, source)
     if not own(run):
@@ -116,10 +118,25 @@ def own(run: RunEntry) -> bool:
     return RunDirectory(Path(run.project) / "runs" / run.id).owned()
 
 
-def _reply(wish: FormWish, board: Board) -> FormDone:
+def _post_of(wish: FormWish, board: Board) -> Post:
     post = next((post for post in board.posts if post.id == wish.post), None)
     if post is None:
         raise FormRefused(404, "no_post")
+    return post
+
+
+def _attach(wish: FormWish, run: RunEntry, source: Catalog) -> FormDone:
+    """Say which run a request is about, unless it is about it already."""
+    board = board_now(source)
+    post = _post_of(wish, board)
+    folder = Path(run.project) / "runs" / run.id
+    if post.guessed or (post.run, post.folder) != (clean_line(run.id), clean_line(str(folder))):
+        attach_run(board, post, run.id, folder, attached(run))
+    return FormDone("said_attach", anchor_of(post.short))
+
+
+def _reply(wish: FormWish, board: Board) -> FormDone:
+    post = _post_of(wish, board)
     anchor, key = anchor_of(post.short), f"said_{wish.act}"
     before = {"take": post.taken, "solve": post.solved}.get(wish.act)
     if before is not None:

@@ -35,6 +35,7 @@ _SAID_TEXTS = {
     "solve": N_("It is marked as solved."),
     "post": N_("Your post is on the board."),
     "tell": N_("The team was asked on the board."),
+    "attach": N_("The request is about this run now."),
     "cancel": N_("Cancellation was requested."),
     "rerun": N_("It was submitted again."),
     "take_before": N_("Somebody else had taken this request before you."),
@@ -55,7 +56,7 @@ LARGEST = (1 << 20) + (400 << 10)
 SECONDS = 40.0
 """Seconds that a form may take to arrive over a slow connection."""
 FIELDS = 20
-SAID = ("take", "answer", "solve", "post", "tell", "cancel", "rerun", "take_before", "solve_before")
+SAID = ("take", "answer", "solve", "post", "tell", "attach", "cancel", "rerun", "take_before", "solve_before")
 """Outcomes that a page can display; other texts in an address are ignored."""
 
 

@@ -66,7 +66,7 @@ TYPES = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf
 KEYED = frozenset({"team", "study", "run", "profile", "speedup", "log", "diff", "survey"})
 PARAMETER = {"now": "tutor"}
 """Kinds with an optional key → its name in their addresses."""
-SHORT = "/run/"
+SHORT, WALL = "/run/", "/wall"
 WARMED = ("now", "teams", "runs", "scaling")
 """Pages that are rendered when a dashboard starts."""
 LONGEST_KEY, MOST_FIELDS = 4000, 200
@@ -118,8 +118,8 @@ class Dashboard:
         if path == "/stream":
             await self._stream(scope, receive, send)
             return
-        if path == "/":
-            answer: Response = RedirectResponse(f"/{preferred(scope)}/now", 303)
+        if path in ("/", WALL):
+            answer: Response = RedirectResponse(f"/{preferred(scope)}{WALL if path == WALL else '/now'}", 303)
         elif path == ACT and scope["method"] == "POST":
             taken = await self.forms.take(scope, receive)
             if taken is None:  # the sender disconnected

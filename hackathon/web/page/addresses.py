@@ -7,6 +7,7 @@ from hackathon.web.page.tables import is_option
 Options = tuple[tuple[str, str], ...]
 """Options of an address besides kind and key: (name, value), in their order."""
 OPTIONS = {
+    "now": frozenset({"reload"}),
     "run": frozenset({"x", "y", "smooth"}),
     "log": frozenset({"find", "line"}),
     "runs": frozenset({"find", "team", "state", "study", "sort", "page"}),

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from hackathon.web.page.survey_words import ItemView
 
 KINDS = (
-    "now", "teams", "team", "study", "run", "profile", "speedup", "log", "diff", "runs", "compare", "scaling", "board",
-    "cluster", "schedule", "survey", "surveys", "home", "file",
+    "now", "wall", "teams", "team", "study", "run", "profile", "speedup", "log", "diff", "runs", "compare", "scaling",
+    "board", "cluster", "schedule", "survey", "surveys", "home", "file",
 )  # fmt: skip
 """Kinds of pages. Keys: team, survey: its name; study, run, profile and speedup: `<project folder>//<id>`.
 

@@ -8,6 +8,7 @@ from hackathon.web.page.addresses import OPTIONS, Options
 
 VIEWS = {
     "now": ("now.html.j2", "hackathon.web.attention.now"),
+    "wall": ("wall.html.j2", "hackathon.web.attention.wall"),
     "teams": ("teams.html.j2", "hackathon.web.views.teams"),
     "team": ("team.html.j2", "hackathon.web.views.team"),
     "study": ("study.html.j2", "hackathon.web.views.study"),

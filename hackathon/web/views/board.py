@@ -67,6 +67,8 @@ class PostView:
     run: str = ""
     """The run's key if the run exists; empty otherwise."""
     folder: str = ""
+    guessed: bool = False
+    """Whether the run was chosen by the toolkit."""
     finding: str = ""
     """The diagnosis."""
     evidence: str = ""
@@ -197,6 +199,7 @@ class _Shown:
             run_id=line(post.run),
             run=self._run(post),
             folder=line(post.folder) if self._paths else "",
+            guessed=post.guessed,
             finding=line(finding.message) if finding else "",
             evidence=line(finding.text) if finding and self._logs else "",
             place=place_of(finding.file, finding.line) if finding and self._logs else "",

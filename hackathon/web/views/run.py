@@ -18,15 +18,16 @@ from hackathon.profiling.sentences import sentences
 from hackathon.runs.directory import RunDirectory, files_of
 from hackathon.runs.outputs.record import lines as output_lines
 from hackathon.runs.outputs.record import outputs_of
-from hackathon.runs.states import CREATED, ENDED, HELD, LOST, OPEN, QUEUED, SUCCEEDED
-from hackathon.text.units import format_size
+from hackathon.runs.states import CREATED, ENDED, HELD, LOST, OPEN, QUEUED, RUNNING, SUCCEEDED
+from hackathon.text.units import format_age, format_size
 from hackathon.usage.usage import Amount, Ledger
 from hackathon.web.page import sanitize as clean
 from hackathon.web.page.addresses import Options
 from hackathon.web.page.figures import Figure, drawn
 from hackathon.web.progress.run_curves import AS_IT_IS, ChartWish, RunCurves, run_curves, wish_of
 from hackathon.web.progress.standing import RunStanding, standing
-from hackathon.web.views.curves import Host, progress, telemetry
+from hackathon.web.progress.waits import RunWaits, run_waits
+from hackathon.web.views.curves import LINES, Host, progress, telemetry
 from hackathon.web.views.profile import profile_of
 from hackathon.web.views.run_view import RunView, end_texts, run_view
 from hackathon.web.views.shares import rank_shares
@@ -48,6 +49,8 @@ WRITTEN = 20
 """Rows of the program's output files and folders."""
 LOOKED_AT, LOOK = 1000, 1.0
 """The most files and seconds of a search for the program's outputs, if they are not recorded."""
+MEASURED = 180.0
+"""Seconds after which a measurement of devices is no longer the present state."""
 COMPARABLE = 20
 """Other runs of the project that are offered for a comparison."""
 
@@ -118,12 +121,20 @@ class RunPage:
     wish: ChartWish
     standing: RunStanding | None
     """The state of its ranks; None for a run that is not running."""
+    waits_for: RunWaits | None
+    """Where its ranks stand if it makes no progress; None otherwise, and on a site."""
+    output_age: str
+    """The age of its last output, if it runs and makes no progress; else empty."""
+    devices_age: str
+    """The age of the last measurement of its devices, if it runs and that is old; else empty."""
     devices: tuple[Figure, ...]
     shares: tuple[Figure, ...]
     """The parts of the step time on each rank; () if unknown."""
     where: tuple[str, ...]
     """The same in words, with what to try."""
     hosts: tuple[Host, ...]
+    single_hosts: bool
+    """Whether its pictures of devices have a line for each host."""
     kind: str
     """`gpu` or `cpu`: the measured devices; empty without measurements."""
     logs: tuple[Log, ...] | None
@@ -204,6 +215,8 @@ def run_page(source: Catalog, summary: RunEntry, wish: ChartWish = AS_IT_IS) -> 
     shares = run_json(raw_shares)
     spent = Ledger(source).of([summary]).of_team("")
     amounts = {amount.kind: amount for entry in spent for amount in entry.amounts if amount.used > 0}
+    since_when = _still_since(source, summary)
+    ranks = standing(source.now, summary, inside, since_when)
     page = RunPage(
         key=run_key(summary),
         summary=summary,
@@ -216,11 +229,15 @@ def run_page(source: Catalog, summary: RunEntry, wish: ChartWish = AS_IT_IS) -> 
         progress=tuple(curves),
         curves=replace(told_curves, lines=()),
         wish=wish,
-        standing=standing(source.now, summary, inside, _still_since(source, summary)),
+        standing=ranks,
+        waits_for=run_waits(source.now, summary, inside, ranks, since_when) if source.live else None,
+        output_age="" if since_when is None else format_age(source.now - since_when),
+        devices_age=_devices_age(source, summary, inside),
         devices=tuple(devices),
         shares=tuple(rank_shares(shares, summary.processes)),
         where=tuple(sentences(summary.processes, shares)),
         hosts=tuple(hosts),
+        single_hosts=1 < len(hosts) <= LINES,
         kind=kind,
         logs=tuple(logs) if with_logs else None,
         logs_left=left,
@@ -240,6 +257,15 @@ def _still_since(source: Catalog, summary: RunEntry) -> float | None:
     """Return since when a run makes no progress, as on the Now page; None while it does."""
     stands = kind_of(summary, source.now, lambda: None) == "stands"
     return since("stands", summary) if stands else None
+
+
+def _devices_age(source: Catalog, summary: RunEntry, inside: GuardedFolder) -> str:
+    """Return the age of a running run's last measurement of its devices, if it is older than MEASURED; else empty."""
+    if summary.state != RUNNING:
+        return ""
+    moments = [state.st_mtime for state in inside.states("telemetry", LOOKED_AT).values() if state is not None]
+    age = source.now - max(moments, default=source.now)
+    return format_age(age) if age > MEASURED else ""
 
 
 def previous_of(source: Catalog, summary: RunEntry) -> RunEntry | None:

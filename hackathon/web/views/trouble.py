@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from hackathon.index.progress import makes_no_progress
 from hackathon.index.record import RunEntry
 from hackathon.runs.states import (
     FAILED,
@@ -41,14 +42,12 @@ _ADVICE_TEXTS = {
     "uncertain": N_("Check again before you submit it again: hackathon status {run!q}"),
 }
 
-KINDS = ("asked", "failed", "waits", "stands", "idle", "memory", "lost", "warned")
-"""Reasons for attention, most urgent first."""
+KINDS = ("stands", "idle", "budget", "asked", "failed", "waits", "memory", "lost", "warned")
+"""Reasons for attention; of matters that cost the same, the most urgent first."""
 RECENT = 24 * 3600.0
 """Seconds after its end in which a run still needs attention."""
 LONG_WAIT, LONG_HOLD = 15 * 60.0, 5 * 60.0
 """Seconds in the queue, or held, that are too long for a hackathon."""
-STANDS, INTERVALS = 5 * 60.0, 20
-"""A run makes no progress without a new line for so many seconds and so many of its intervals."""
 SETTLED = 3 * 60.0
 """Seconds after which a run should be working."""
 IDLE, FULL = 20.0, 95.0
@@ -100,7 +99,7 @@ def _running(run: RunEntry, now: float, cores: Callable[[], int | None]) -> str:
     if run.started is None:
         return ""
     runs = now - run.started
-    if now - max(run.progress or 0.0, run.started) > max(STANDS, INTERVALS * (run.interval or 0.0)):
+    if makes_no_progress(run, now):
         return "stands"
     if runs > SETTLED and _idles(run, cores):
         return "idle"

@@ -188,7 +188,7 @@ def test_a_request_carries_the_newest_failure_and_where_to_look(
     event: Path, failed: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(["ask"]) == 0  # the diagnosis says enough
-    assert f"about run {failed}: [nccl] a whale ate the link" in capsys.readouterr().out
+    assert f"about run {failed} (guessed): [nccl] a whale ate the link" in capsys.readouterr().out
     (request,) = value(capsys, "ask", "list")["requests"]
     assert (request["title"], request["part"], request["rule"]) == ("a whale ate the link", "nccl", "whale")
     assert request["folder"] == str(event / "runs" / failed)
@@ -241,7 +241,7 @@ def test_a_failure_that_no_rule_knows_is_told_by_its_first_rank_s_last_words_and
     (run_of / "logs" / "rank-1.log").write_text("begin\nthe flux capacitor 7 grumbles\n")
     (run_of / "logs" / "job.log").write_text("Primary job  terminated normally, but 1 process returned\n")
     assert run(["ask"]) == 0
-    assert f"about run {failed}: " in capsys.readouterr().out
+    assert f"about run {failed} (guessed): " in capsys.readouterr().out
     (request,) = value(capsys, "ask", "list")["requests"]
     assert (request["part"], request["rule"], request["title"]) == ("", "", request["finding"]["message"])  # type: ignore[index]
     assert request["finding"]["text"] == "the flux capacitor 7 grumbles"  # type: ignore[index]

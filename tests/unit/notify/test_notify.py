@@ -19,10 +19,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hackathon.access.permissions import user_name
 from hackathon.board.board import Board, find_post, open_board, reply
 from hackathon.board.directory import make_place
+from hackathon.board.people import People
 from hackathon.board.post import finding_of, post
 from hackathon.cli.main import run as command
+from hackathon.config.event import Event, Member, Team
 from hackathon.notify import webhook
 from hackathon.notify.notify import APART, BACK_OFF, FEW, Relay, messages_of
 from hackathon.notify.outbox import ABANDONED, FORGOTTEN, OLDEST, Sent, gather
@@ -32,6 +35,7 @@ from hackathon.text import uptime
 from hackathon.text.errors import RequestError
 from hackathon.text.messages import speaking
 
+ME = user_name(os.geteuid())
 RULE = """rules:
 - id: whale
   part: nccl
@@ -166,10 +170,17 @@ def test_a_failed_run_is_told_with_its_part(chat: Chat, project: Path) -> None:
     assert headers["Content-Type"].startswith("application/json")
     assert set(value) == {"text", "unfurl_links", "unfurl_media"}
     first, where, line, advice = value["text"].split("\n")
-    assert first == f"✗ run {name} failed (FAILED): [nccl] a whale ate the link"
+    assert first == f"✗ {ME}: run {name} failed (FAILED): [nccl] a whale ate the link"
     assert where.startswith("logs/rank-1.log:2 rank 1")
     assert line == "`link was eaten by a whale`"
     assert advice == "feed the whale"
+
+
+def test_a_run_is_told_with_person_and_team(project: Path) -> None:
+    name = ended_run(project)
+    team = Team("Aurora <!here>", members=[Member(ME, name="Ada Lovelace")])
+    ((_, text),) = messages_of(gather(Sent(project), _runs(project), None, since=0.0), People(Event("E", teams=[team])))
+    assert text == f"✓ Ada Lovelace ({ME}), Aurora ‹!here›: run {name} has finished"
 
 
 def test_an_ended_run_a_request_and_a_solution_are_told(chat: Chat, project: Path) -> None:
@@ -181,7 +192,7 @@ def test_an_ended_run_a_request_and_a_solution_are_told(chat: Chat, project: Pat
     passed = relay(chat, project, board=open_board())
     assert set(passed.sent) == {f"run:{name}", f"asked:{asked}", f"solved:{solved}"}
     ended, request, solution = chat.texts
-    assert ended == f"✓ run {name} has finished"
+    assert ended == f"✓ {ME}: run {name} has finished"
     assert "asks for help: it hangs" in request
     assert f"hackathon ask take {asked[-8:]}" in request
     assert "after an epoch" in request
@@ -189,7 +200,7 @@ def test_an_ended_run_a_request_and_a_solution_are_told(chat: Chat, project: Pat
     assert "smaller rate" in solution
     with speaking("ja"):
         (_, text), *_ = messages_of(gather(Sent(project), _runs(project), None, since=0.0))
-    assert text == f"✓ 実行 {name} が終わりました"
+    assert text == f"✓ {ME}: 実行 {name} が終わりました"
 
 
 def test_only_some_kinds_and_only_what_is_new(chat: Chat, project: Path) -> None:
@@ -530,7 +541,7 @@ def test_from_off_to_on_and_off_again(
     assert "sent: 1, waiting: 0" in capsys.readouterr().out
     assert [text.split("\n")[0] for text in chat.texts] == [
         "hackathon: notifications work in this channel",
-        f"✗ run {name} failed (FAILED): [nccl] a whale ate the link",
+        f"✗ {ME}: run {name} failed (FAILED): [nccl] a whale ate the link",
     ]
     chat.orders = [(503, {})]
     ended_run(project, ago=-1)
