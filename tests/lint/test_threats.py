@@ -246,6 +246,7 @@ READERS: dict[str, tuple[str, str]] = {
     "config/plug_ins.py": ("_recall", "cache"),
     "config/validate.py": ("_checked", "cache"),
     "diagnosis/bundle.py": ("_packed", WRITES),
+    "diagnosis/cache.py": ("_noted", "cache"),
     "diagnosis/facts.py": ("_rows", "file of a run"),
     "diagnosis/matcher.py": ("_recall", "cache"),
     "diagnosis/silent/data.py": ("combines", "file of a run"),

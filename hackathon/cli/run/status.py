@@ -79,22 +79,27 @@ def command(names: tuple[str, ...], everything: bool, no_ask: bool, waiting: boo
         click.echo(_("there are no runs in {folder}", folder=runs_folder()), err=True)
         return
     from hackathon.cli.run.segments import place
-    from hackathon.cli.show import echo_table, printable
+    from hackathon.cli.run.status_table import NO_JOB, table_lines
+    from hackathon.cli.show import printable
     from hackathon.jobs.settings import settings_text
 
-    echo_table(
+    head, *lines = table_lines(
         [_("run"), _("state"), _("job"), _("since"), _("reason")],
         [
             [
                 state.run_id,
                 _state(state),
-                state.job_id or "–",
+                state.job_id or NO_JOB,
                 _since(state),
                 _why(run, state, place(run) or (settings_text(run.settings) if names else ""), findings.get(run.id)),
             ]
             for run, state in zip(runs, states, strict=True)
         ],
+        _terminal_columns(),
     )
+    click.echo(click.style(head, bold=True))
+    for line in lines:
+        click.echo(line)
     left_out = max(0, total - len(runs))
     if left_out:
         text = ngettext(
@@ -113,6 +118,14 @@ def command(names: tuple[str, ...], everything: bool, no_ask: bool, waiting: boo
         failed = [(run, state) for run, state in zip(runs, states, strict=True) if has_failed(state)]
         for run, state in failed[:SHOWN_CAUSES]:
             show_cause(run, state)
+
+
+def _terminal_columns() -> int | None:
+    """Return the width of the terminal on standard output; None if that is no terminal."""
+    import shutil
+    import sys
+
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
 def _with_outputs(
