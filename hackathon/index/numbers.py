@@ -109,6 +109,13 @@ def _newest_attempt(run: GuardedPath, names: Iterable[str]) -> list[dict[str, An
     return rows[::-1]
 
 
+def newest_times(run: GuardedPath) -> tuple[float | None, float | None]:
+    """Return the time of the newest number of a run's first rank, and the usual seconds between two; None: unknown."""
+    rows = [row for row in _newest_attempt(run, run.folder.names("metrics")) if not row.get("final")]
+    times = [t for row in rows if (t := finite(number(row.get("t")))) is not None]
+    return max(times, default=None), _interval(rows)
+
+
 def _interval(rows: Iterable[Mapping[str, Any]]) -> float | None:
     times = [t for line in rows if not line.get("final") and (t := finite(number(line.get("t")))) is not None]
     gaps = [later - earlier for earlier, later in pairwise(times[-INTERVALS - 1 :]) if later > earlier]

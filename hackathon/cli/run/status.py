@@ -110,6 +110,8 @@ def command(names: tuple[str, ...], everything: bool, no_ask: bool, waiting: boo
         from hackathon.cli.run.outputs_shown import show_outputs
 
         show_outputs(run)
+        if text := _efficiency(run):
+            click.echo(printable(text))
     for problem in sorted({state.problem for state in states if state.problem}):
         click.echo(f"{_('warning')}: {printable(problem)}", err=True)
     if waiting:
@@ -126,6 +128,23 @@ def _terminal_columns() -> int | None:
     import sys
 
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+
+
+def _efficiency(run: "RunDirectory") -> str:
+    """Return what a run requested beside what it used; empty for a run without a readable record."""
+    from dataclasses import replace
+
+    from hackathon.index.load import load_of
+    from hackathon.runs.job_times import use_of
+    from hackathon.text.errors import HackathonError
+    from hackathon.usage.efficiency import efficiency
+    from hackathon.usage.rows import Profiles
+
+    try:
+        use = use_of(run, time.time())
+        return efficiency(run.files, replace(use, load=load_of(run, use)), Profiles([runs_folder().parent]))
+    except (HackathonError, OSError):
+        return ""
 
 
 def _with_outputs(

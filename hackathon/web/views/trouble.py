@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from hackathon.index.record import RunEntry
+from hackathon.runs.load import INTERVALS, STANDS
 from hackathon.runs.states import (
     FAILED,
     HELD,
@@ -47,8 +48,6 @@ RECENT = 24 * 3600.0
 """Seconds after its end in which a run still needs attention."""
 LONG_WAIT, LONG_HOLD = 15 * 60.0, 5 * 60.0
 """Seconds in the queue, or held, that are too long for a hackathon."""
-STANDS, INTERVALS = 5 * 60.0, 20
-"""A run makes no progress without a new line for so many seconds and so many of its intervals."""
 SETTLED = 3 * 60.0
 """Seconds after which a run should be working."""
 IDLE, FULL = 20.0, 95.0
