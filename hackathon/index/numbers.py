@@ -157,7 +157,7 @@ def usage(run: GuardedPath) -> HostLoad:
             if kind == "gpu" and memory is not None:
                 host = name.removesuffix(".csv")
                 used[host] = max(memory, used.get(host, 0.0))
-    shares = [100.0 * memory / total for host, memory in used.items() if (total := _gpu_memory(files, host))]
+    shares = [100.0 * memory / total for host, memory in used.items() if (total := gpu_memory(files, host))]
     return HostLoad(
         _percent(sum(busy) / len(busy)) if busy else None,
         _percent(max(shares)) if shares else None,
@@ -183,7 +183,7 @@ def _rows(files: GuardedFolder, name: str) -> list[tuple[float, str, float, floa
     return rows
 
 
-def _gpu_memory(files: GuardedFolder, host: str) -> float | None:
+def gpu_memory(files: GuardedFolder, host: str) -> float | None:
     """Return the MiB of a host's smallest GPU from `nvidia-smi`, else from its name; None if neither contains it."""
     listed = files.json(f"env/{host}.json").get("gpus")
     sizes = []

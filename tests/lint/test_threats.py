@@ -240,6 +240,7 @@ READERS: dict[str, tuple[str, str]] = {
     "cli/init.py": ("_formats_told", OWN),
     "cli/main.py": ("_system_error", "/dev/null"),
     "cli/run/logs.py": ("_raw", "file of a run"),
+    "cli/study/results.py": ("_describe", WRITES),
     "cli/survey/open.py": ("command", WRITES),
     "cli/survey/serve.py": ("command _serve", "drop box and token"),
     "config/load.py": ("recall", "cache"),
