@@ -10,8 +10,9 @@ import click
 from hackathon.cli.dashboard import check_team, event_and_folders
 from hackathon.cli.json_output import echo_json
 from hackathon.cli.options import named
-from hackathon.text.errors import RequestError
-from hackathon.text.messages import N_, NP_, _, ngettext, pgettext
+from hackathon.cli.screen.rows import BOLD, DOUBTFUL, GOOD, QUIET, TONES, Part, about, kind_text, numbers_of, who
+from hackathon.text.errors import HackathonError, RequestError
+from hackathon.text.messages import _, ngettext, pgettext
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -21,31 +22,14 @@ if TYPE_CHECKING:
     from hackathon.web.attention.now import NowView, Well
     from hackathon.web.attention.records import NowItem
 
-_KIND_TEXTS = {
-    "asked": N_("asks for help"),
-    "failed": N_("failed"),
-    "waits": N_("waiting"),
-    "stands": N_("no progress"),
-    "idle": N_("low use"),
-    "budget": NP_("now", "budget"),
-    "memory": N_("memory"),
-    "warned": N_("warning"),
-    "lost": NP_("now", "unknown"),
-}
-
 SETTLED, FIRST = 30.0, 10.0
 """Seconds to wait for schedulers and diagnoses before a single view; and for the first data of a live view."""
 SOON = 0.2
 """Seconds between two checks while a view that is printed once waits, and while a live view ends."""
 ENDS = (2, 15)
 """Ctrl-C and a termination from outside: SIGINT, SIGTERM."""
-BAD, ASKED, DOUBTFUL, GOOD, QUIET, BOLD = "red", "cyan", "yellow", "green", "dim", "bold"
-TONES = {"asked": ASKED, "failed": BAD, "lost": BAD}
 MARGIN = 24
 """Columns of kind and age before an item's text."""
-
-Part = tuple[str, str]
-"""A text and its style."""
 
 
 @named(
@@ -54,7 +38,8 @@ Part = tuple[str, str]
         "Show what needs attention, in the terminal: requests, failures with their cause, runs that wait too "
         "long, make no progress, or use their GPUs little; then runs without problems. FOLDER: an event, or "
         "folders with runs (default: the event that contains this folder, otherwise this folder's project). It "
-        "only reads, and updates until Ctrl-C; into a pipe, it prints once.\n"
+        "updates until you press q; j and k select a line, Enter opens it, t takes a request for help (for tutors). "
+        "Into a pipe, it prints once.\n"
         "\n"
         "  hackathon top\n"
         "  hackathon top --team Aurora\n"
@@ -135,38 +120,67 @@ def _account(event: "Event | None", tutor: str) -> str:
 
 
 def _watch(watch: "Watcher", interval: float, event_folder: Path | None, projects: list[Path], tutor: str) -> None:
-    """Show the view on the full terminal and update it until Ctrl-C or SIGTERM."""
+    """Show the view on the full terminal and update it until `q`, Ctrl-C or SIGTERM."""
     import signal
     import time
 
     from rich.console import Console
     from rich.live import Live
 
+    from hackathon.cli.screen.keys import pressed
+    from hackathon.cli.screen.screen import Screen
     from hackathon.web.attention.now import now_view
 
     # A handler that raises could interrupt the taking of a lock, which then stays taken; so it only sets a flag.
     ended: list[int] = []
     before = {code: signal.signal(code, lambda number, __: ended.append(number)) for code in ENDS}
-    version = 0
     console = Console(highlight=False, markup=False, emoji=False)
+    version, due = 0, time.monotonic() + interval
     try:
-        with Live(console=console, screen=True, auto_refresh=False, vertical_overflow="ellipsis") as live:
-            while not ended:
-                title = f"{_title(watch, event_folder, projects)} · {_('Ctrl-C to quit')}"
-                live.update(_drawn(now_view(watch.source(), tutor), title), refresh=True)
-                due, drawn = time.monotonic() + interval, version
-                while not ended and version == drawn and time.monotonic() < due:
-                    version = watch.wait(drawn, SOON)
+        with pressed() as keys, Live(console=console, screen=True, auto_refresh=False) as live:
+            screen = Screen(now_view(watch.source(), tutor), keys=keys.open)
+            while not ended and not screen.ended:
+                title = _heading(screen.view, _title(watch, event_folder, projects))
+                size, names, drawn = console.size, list[str](), version
+                live.update(_drawn(screen.lines(title, size.width, size.height)), refresh=True)
+                while not (ended or names or version != drawn or time.monotonic() >= due or console.size != size):
+                    names = keys.read(SOON)
+                    version = watch.wait(drawn, 0.0 if keys.open else SOON)
+                for name in names:
+                    request = screen.press(name)
+                    if request is not None:
+                        screen.said, due = _take(watch, request), 0.0
+                if version != drawn or time.monotonic() >= due:
+                    screen.update(now_view(watch.source(), tutor))
+                    due = time.monotonic() + interval
     finally:
         for code, handler in before.items():
             signal.signal(code, handler)
 
 
-def _drawn(view: "NowView", title: str) -> "Group":
+def _take(watch: "Watcher", item: "NowItem") -> str:
+    """Take a request as `hackathon ask take` does; return what to tell the user."""
+    from hackathon.board.board import reply
+    from hackathon.web.views.board import read
+
+    board, problem = read(watch.source())
+    post = next((post for post in board.posts if post.id == item.post_id), None) if board is not None else None
+    if board is None or post is None:
+        return problem or _("This matter is settled.")
+    if post.taken:
+        return _("already taken by {name}", name=board.people.shown(post.taken.user))
+    try:
+        written = reply(board, post, "take").entry.id
+    except (HackathonError, OSError) as error:
+        return error.message if isinstance(error, HackathonError) else str(error.strerror or error)
+    return _("you took the request: #{name}", name=post.short if post.short else written)
+
+
+def _drawn(lines: list[list[Part]]) -> "Group":
     from rich.console import Group
     from rich.text import Text
 
-    return Group(*(Text.assemble(*parts, no_wrap=True, overflow="ellipsis") for parts in lines(view, title)))
+    return Group(*(Text.assemble(*parts, no_wrap=True, overflow="crop") for parts in lines))
 
 
 def _title(watch: "Watcher", event_folder: Path | None, projects: list[Path]) -> str:
@@ -176,15 +190,19 @@ def _title(watch: "Watcher", event_folder: Path | None, projects: list[Path]) ->
     return (localized(event.title) if event else "") or (event_folder or projects[0]).name
 
 
+def _heading(view: "NowView", title: str) -> str:
+    """Return the title with the team or the tutor to which the view is limited."""
+    whose = _("Teams of {name}", name=dict(view.tutors).get(view.tutor, view.tutor)) if view.tutor else ""
+    return " · ".join(part for part in (title, view.team, whose) if part)
+
+
 def lines(view: "NowView", title: str) -> Iterator[list[Part]]:
     """Yield the view as lines of styled texts, in which other people's texts contain no control characters."""
     import time
 
     from hackathon.cli.show import printable
 
-    whose = _("Teams of {name}", name=dict(view.tutors).get(view.tutor, view.tutor)) if view.tutor else ""
-    heading = " · ".join(part for part in (title, view.team, whose) if part)
-    yield [(printable(heading), BOLD), (time.strftime("  %H:%M:%S", time.localtime(view.now)), QUIET)]
+    yield [(printable(_heading(view, title)), BOLD), (time.strftime("  %H:%M:%S", time.localtime(view.now)), QUIET)]
     need = (view.headline, BOLD if view.count else GOOD)
     yield [
         need,
@@ -235,16 +253,11 @@ def _totals(view: "NowView") -> dict[str, int]:
 
 def _item(item: "NowItem") -> Iterator[list[Part]]:
     from hackathon.cli.show import printable
-    from hackathon.diagnosis.show import part_name
-    from hackathon.scaling.show import state
 
-    kind = _padded(_(_KIND_TEXTS[item.kind]), MARGIN - 10)
-    label = " · ".join(part for part in (item.team, item.person) if part) or _("somebody")
+    kind = _padded(kind_text(item), MARGIN - 10)
     run = f" · {item.name or item.run_id}" + (f" ({item.processes})" if item.processes else "") if item.run_id else ""
-    if item.items:
-        met = ", ".join(entry.team or entry.person for entry in item.items)
-        label, run = f"{_('{count} teams', count=len(item.items))}: {met}", ""
-    yield [(kind, TONES.get(item.kind, DOUBTFUL)), (_padded(item.age, 10), QUIET), (printable(label + run), BOLD)]
+    label = who(item) + ("" if item.items else run)
+    yield [(kind, TONES.get(item.kind, DOUBTFUL)), (_padded(item.age, 10), QUIET), (printable(label), BOLD)]
     yield _under(f"{item.message} – {item.finding}" if item.finding else item.message)
     if item.evidence:
         yield _under(item.evidence, f"  {item.place}" if item.place else "")
@@ -252,19 +265,8 @@ def _item(item: "NowItem") -> Iterator[list[Part]]:
         yield _under(pgettext("now", "taken by {name}", name=item.helper))
     elif item.advice:
         yield _under(f"→ {item.advice.splitlines()[0]}")
-    about = [_("part: {part}", part=part_name(item.part))] if item.part else []
-    if item.more:
-        about.append(
-            ngettext(
-                "{count} more run with the same cause",
-                "{count} more runs with the same cause",
-                item.more,
-                count=item.more,
-            )
-        )
-    about += [_("newer run: {state}", state=state(item.newer))] if item.newer else []
-    if about:
-        yield _under("", " · ".join(about))
+    if texts := about(item):
+        yield _under("", " · ".join(texts))
 
 
 def _under(text: str, quiet: str = "") -> list[Part]:
@@ -275,16 +277,13 @@ def _under(text: str, quiet: str = "") -> list[Part]:
 
 def _well(run: "Well") -> list[Part]:
     from hackathon.cli.show import printable
-    from hackathon.scaling.show import number
 
     label = " · ".join(part for part in (run.team, run.person, run.name or run.run_id) if part)
-    parts = [f"{number(run.value)} {run.unit}".strip()] if run.value is not None else []
-    parts += [_("GPU {percent} %", percent=f"{run.gpu_percent:.0f}")] if run.gpu_percent is not None else []
     return [
         (" " * (MARGIN - 10), ""),
         (_padded(run.age, 10), QUIET),
         (printable(f"{label} ({run.processes})"), ""),
-        (printable(f"  {'  '.join(parts)}"), QUIET),
+        (printable(f"  {numbers_of(run)}"), QUIET),
     ]
 
 

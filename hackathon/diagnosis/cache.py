@@ -1,11 +1,20 @@
-"""Store the cause found for a run in its folder, so that `status` and the board do not diagnose it again."""
+"""Store the cause found for a run, so that `status` and the board do not diagnose it again.
+
+In the run's folder, if the run is the user's own; else in the user's private folder on this node.
+"""
 
 import contextlib
+import hashlib
+import json
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hackathon import __version__
+from hackathon.access.private import node_folder, open_private, private_folder
 from hackathon.diagnosis.findings import Evidence, Finding
 from hackathon.runs.directory import RunDirectory
+from hackathon.text.files import LARGEST, write_whole
 from hackathon.text.messages import LANGUAGES, language
 
 if TYPE_CHECKING:
@@ -21,15 +30,15 @@ def kept(run: RunDirectory) -> Finding | None:
 
     A cause in another user's run must match a rule: it is displayed, and pasted, as this toolkit's advice.
     """
-    value = run.client(FACT)
-    own = not value or run.owned()
+    value, own = run.client(FACT), run.owned()
+    noted = {} if own else _noted(run)
     for code in (language(), *LANGUAGES):
-        finding = value.get(code)
-        if isinstance(finding, dict) and (own or _believed(finding)):
-            try:
-                return _from_json(finding)
-            except (KeyError, TypeError, ValueError):
-                continue
+        for finding, credible in ((value.get(code), own), (noted.get(code), True)):
+            if isinstance(finding, dict) and (credible or _believed(finding)):
+                try:
+                    return _from_json(finding)
+                except (KeyError, TypeError, ValueError):
+                    continue
     return None
 
 
@@ -41,20 +50,57 @@ def _believed(finding: dict[str, Any]) -> bool:
 
 def looked_at(run: RunDirectory) -> bool:
     """Return whether a diagnosis in the current language is stored, with or without a cause."""
-    return language() in run.client(FACT)
+    finding = run.client(FACT).get(language())
+    if run.owned():
+        return finding is not None
+    return (isinstance(finding, dict) and (not finding or _believed(finding))) or language() in _noted(run)
 
 
 def keep(run: RunDirectory, diagnosis: "Diagnosis") -> None:
-    """Store the cause of the user's own run once its state is final. Errors such as a full disk are ignored.
+    """Store the cause of a run once its state is final. Errors such as a full disk are ignored.
 
-    Nothing is stored while files of the run are unreadable: a stored diagnosis is never repeated.
+    Nothing is stored while files of the run are unreadable: a stored diagnosis is never repeated. Nothing is written
+    in a run of another account.
     """
     status = diagnosis.status
-    if status is None or not status.sealed or diagnosis.unread or not run.owned():
+    if status is None or not status.sealed or diagnosis.unread:
         return
-    value = {**run.client(FACT), language(): diagnosis.root.to_json() if diagnosis.root else {}}
+    entry = {language(): diagnosis.root.to_json() if diagnosis.root else {}}
     with contextlib.suppress(OSError):
-        run.write_client(FACT, value)
+        if run.owned():
+            run.write_client(FACT, {**run.client(FACT), **entry})
+        else:
+            _note(run, {**_noted(run), **entry})
+
+
+def _note_path(run: RunDirectory) -> Path:
+    """Return the user's own file about a run, which a new seal or version replaces: `<node folder>/causes/<digest>`."""
+    end = run.files.text("final.json")
+    about = "\0".join((__version__, str(Path(str(run.path)).resolve()), end))
+    return (
+        node_folder() / "causes" / f"{hashlib.sha256(about.encode('utf-8', 'surrogateescape')).hexdigest()[:40]}.json"
+    )
+
+
+def _noted(run: RunDirectory) -> dict[str, Any]:
+    """Return language → cause from the user's own file about a run; empty without one."""
+    path = _note_path(run)
+    try:
+        private_folder(path.parent.parent)
+        private_folder(path.parent)
+        stream, _ = open_private(path)
+        with stream:
+            value = json.loads(stream.read(LARGEST))
+    except (OSError, ValueError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _note(run: RunDirectory, value: dict[str, Any]) -> None:
+    path = _note_path(run)
+    private_folder(path.parent.parent, parents=True)
+    private_folder(path.parent)
+    write_whole(path, json.dumps(value).encode(), 0o600)
 
 
 def _from_json(value: dict[str, Any]) -> Finding:

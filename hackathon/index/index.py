@@ -21,6 +21,7 @@ from hackathon.index.entry import (
     may_change_unseen,
 )
 from hackathon.index.listing import FACTS, Listing, mark, signature_of
+from hackathon.index.load import load_of
 from hackathon.index.projects import Bounds, ProjectFolder
 from hackathon.index.record import RunEntry, key_of, parts_of
 from hackathon.index.store import RunStore, UseRow, default_path
@@ -368,6 +369,7 @@ class Index:
         except HackathonError:
             return None
         use_before = before.summary.use if before is not None else None
+        use = replace(use, load=load_of(run, use, use_before))
         return use if use_before is None else with_account_of(use, use_before)
 
     def _state(self, run: RunDirectory) -> RunStatus:

@@ -109,6 +109,13 @@ def _newest_attempt(run: GuardedPath, names: Iterable[str]) -> list[dict[str, An
     return rows[::-1]
 
 
+def newest_times(run: GuardedPath) -> tuple[float | None, float | None]:
+    """Return the time of the newest number of a run's first rank, and the usual seconds between two; None: unknown."""
+    rows = [row for row in _newest_attempt(run, run.folder.names("metrics")) if not row.get("final")]
+    times = [t for row in rows if (t := finite(number(row.get("t")))) is not None]
+    return max(times, default=None), _interval(rows)
+
+
 def _interval(rows: Iterable[Mapping[str, Any]]) -> float | None:
     times = [t for line in rows if not line.get("final") and (t := finite(number(line.get("t")))) is not None]
     gaps = [later - earlier for earlier, later in pairwise(times[-INTERVALS - 1 :]) if later > earlier]
@@ -150,7 +157,7 @@ def usage(run: GuardedPath) -> HostLoad:
             if kind == "gpu" and memory is not None:
                 host = name.removesuffix(".csv")
                 used[host] = max(memory, used.get(host, 0.0))
-    shares = [100.0 * memory / total for host, memory in used.items() if (total := _gpu_memory(files, host))]
+    shares = [100.0 * memory / total for host, memory in used.items() if (total := gpu_memory(files, host))]
     return HostLoad(
         _percent(sum(busy) / len(busy)) if busy else None,
         _percent(max(shares)) if shares else None,
@@ -176,7 +183,7 @@ def _rows(files: GuardedFolder, name: str) -> list[tuple[float, str, float, floa
     return rows
 
 
-def _gpu_memory(files: GuardedFolder, host: str) -> float | None:
+def gpu_memory(files: GuardedFolder, host: str) -> float | None:
     """Return the MiB of a host's smallest GPU from `nvidia-smi`, else from its name; None if neither contains it."""
     listed = files.json(f"env/{host}.json").get("gpus")
     sizes = []

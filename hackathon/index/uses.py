@@ -9,17 +9,19 @@ import json
 import os
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hackathon.index.listing import Listing, mark
+from hackathon.index.load import load_of
 from hackathon.index.projects import Bounds, Containment, ProjectFolder
 from hackathon.index.record import key_of
 from hackathon.index.store import RunStore, UseRow, default_path
 from hackathon.runs.directory import RunDirectory
 from hackathon.runs.job_times import use_of, with_account, with_account_of, with_missed_of
 from hackathon.runs.lives import RunUse, scheduled
+from hackathon.runs.load import RunLoad
 from hackathon.schedulers.reports import Charge, JobAccounting
 from hackathon.text.errors import HackathonError
 from hackathon.text.messages import _, ngettext
@@ -27,7 +29,7 @@ from hackathon.text.messages import _, ngettext
 if TYPE_CHECKING:
     from hackathon.schedulers.base import Scheduler
 
-FORM = "3"
+FORM = "4"
 """The format of a stored use; a use in another format is read again from the run."""
 LISTED_ONE_BY_ONE = 5
 """Problems of one kind in a folder that are listed one by one."""
@@ -110,6 +112,7 @@ def row_of(project: str, subfolder: str, mark: int, use: RunUse) -> UseRow:
         use.attempts, use.said, use.missed, use.waiting, use.size_odd,
         None if account is None else [account.whole, [[c.start, c.end, c.seconds, c.nodes, c.gpus, c.name]
                                                       for c in account.charges]], use.asked, use.doubt,
+        None if use.load is None else use.load.to_values(),
     ]  # fmt: skip
     return project, subfolder, FORM, mark, json.dumps(value, separators=(",", ":"))
 
@@ -117,13 +120,14 @@ def row_of(project: str, subfolder: str, mark: int, use: RunUse) -> UseRow:
 def use_in(subfolder: str, text: str) -> RunUse | None:
     """Return the use in a stored row; None if the row is incomplete."""
     try:
-        *plain, attempts, ends, missed, waiting, odd, account, was_asked, doubt = json.loads(text)
+        *plain, attempts, ends, missed, waiting, odd, account, was_asked, doubt, load = json.loads(text)
         accounting = (
             None if account is None else JobAccounting(tuple(Charge(*charge) for charge in account[1]), account[0])
         )
         values = [
             *plain, tuple([(begin, end) for begin, end in attempts]), None if ends is None else (ends[0], ends[1]),
             missed, waiting, odd, accounting, was_asked, None if doubt is None else (doubt[0], doubt[1]),
+            None if load is None else RunLoad.from_values(load),
         ]  # fmt: skip
         return RunUse(subfolder.rpartition("/")[2], *values)
     except (ValueError, TypeError, IndexError):
@@ -160,6 +164,7 @@ def _read_folder(
             run = RunDirectory(Path(path))
             with run.held():
                 use = use_of(run, now)
+                use = replace(use, load=load_of(run, use, before))
         except HackathonError:
             if os.path.lexists(f"{path}/request.json") or not os.access(path, os.R_OK | os.X_OK, effective_ids=True):
                 broken.append(identifier)

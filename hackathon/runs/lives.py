@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from hackathon.jobs.cost import gpus_given, running_seconds
 from hackathon.runs.job_owner import FOREIGN, UNNAMED
+from hackathon.runs.load import RunLoad
 from hackathon.runs.states import CREATED, ENDED, ENDING, RUNNING, UNCERTAIN
 from hackathon.schedulers.registry import known_dialect
 from hackathon.schedulers.reports import JobAccounting
@@ -124,6 +125,8 @@ class RunUse:
     """Whether the scheduler's accounting is final."""
     doubt: tuple[str, str] | None = None
     """Why its job may not be its own (a word of runs.job_owner), and that job's owner or name."""
+    load: RunLoad | None = None
+    """What its job made of the nodes; None if nobody looked."""
 
     @property
     def closed(self) -> bool:

@@ -1,9 +1,9 @@
 """The drawing process: Vega-Lite on stdin, pictures on stdout.
 
 It is a separate program because its JavaScript engine can use much memory, hang or crash, which must not affect a
-table. In: `{"charts": [{"spec", "format": "svg"|"png", "scale"}], "fonts": [folder]}`; out: `{"charts": [base64]}`. It
-imports nothing of the toolkit, so that it can be started as a file. As a file it draws one order; `serve` draws one per
-line.
+table. In: `{"charts": [{"spec", "format": "svg"|"png"|"pdf", "scale"}], "fonts": [folder]}`; out: `{"charts":
+[base64]}`. It imports nothing of the toolkit, so that it can be started as a file. As a file it draws one order;
+`serve` draws one per line.
 """
 
 import base64
@@ -30,6 +30,8 @@ def draw(order: dict[str, Any]) -> dict[str, list[str]]:
         if chart["format"] == "png":
             png: bytes = vl_convert.vegalite_to_png(chart["spec"], scale=chart.get("scale", 2), allowed_base_urls=[])
             pictures.append(png)
+        elif chart["format"] == "pdf":
+            pictures.append(vl_convert.vegalite_to_pdf(chart["spec"], allowed_base_urls=[]))
         else:
             pictures.append(vl_convert.vegalite_to_svg(chart["spec"], allowed_base_urls=[]).encode())
     return {"charts": [base64.b64encode(picture).decode() for picture in pictures]}

@@ -91,14 +91,16 @@ def panel(spec: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 
 def write_plot(spec: Mapping[str, Any], path: Path) -> None:
-    """Draw a specification into `path`, .svg (text stays text) or .png (twice the size), by rename.
+    """Draw a specification into `path`, .svg (text stays text), .pdf or .png (twice the size), by rename.
 
     Raises RequestError for another suffix, UnavailableError without vl-convert, HackathonError when the drawing process
     fails, crashes or takes too long; callers continue without the picture.
     """
     suffix = path.suffix.lower().lstrip(".")
-    if suffix not in ("svg", "png"):
-        raise RequestError("scaling.plot_wrong_suffix", "a plot is written as .svg or .png, not {path}", path=path)
+    if suffix not in ("svg", "png", "pdf"):
+        raise RequestError(
+            "scaling.plot_wrong_suffix", "a plot is written as .svg, .pdf or .png, not {path}", path=path
+        )
     (picture,) = pictures([spec], suffix)
     try:
         write_whole(path, picture)
@@ -111,14 +113,14 @@ def write_plot(spec: Mapping[str, Any], path: Path) -> None:
 def plot_study(results: Mapping[str, Any], path: Path, *, title: str | None = None) -> list[str]:
     """Draw a study into `path` and return warnings; Japanese never becomes boxes.
 
-    An SVG keeps its text and names fonts of all systems. A PNG is drawn on this machine: without a Japanese font its
-    labels are English and a title with Japanese characters is omitted, each with a warning. Raises the errors of
+    An SVG keeps its text and names fonts of all systems. A PNG or PDF is drawn on this machine: without a Japanese font
+    its labels are English and a title with Japanese characters is omitted, each with a warning. Raises the errors of
     `write_plot`.
     """
     warnings: list[str] = []
     chosen = current_language()
     heading = str(results["study"]) if title is None else title
-    if path.suffix.lower() == ".png" and not has_japanese():
+    if path.suffix.lower() in (".png", ".pdf") and not has_japanese():
         if chosen == "ja":
             warnings.append(
                 _("no Japanese font was found, so the labels of the plot are in English")
@@ -146,7 +148,7 @@ def order_of(specs: Sequence[Mapping[str, Any]], form: str) -> bytes:
 
 
 def pictures(specs: Sequence[Mapping[str, Any]], form: str) -> list[bytes]:
-    """Return the pictures of some specifications as `svg` or `png`, drawn by one child process.
+    """Return the pictures of some specifications as `svg`, `png` or `pdf`, drawn by one child process.
 
     Raises UnavailableError without vl-convert and HackathonError when the process fails, is killed or takes too long.
     """

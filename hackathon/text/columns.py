@@ -22,6 +22,13 @@ def _width(letter: str) -> int:
     return 2 if unicodedata.east_asian_width(letter) in "WF" else 1
 
 
+def cut(text: str, columns: int) -> str:
+    """Return a text that takes at most `columns`; one that is longer ends with …"""
+    if width(text) <= columns:
+        return text
+    return _cut(text, columns - 1)[0] + "…" if columns > 1 else "…"[:columns]
+
+
 def wrapped(text: str, columns: int) -> list[str]:
     """Return a text in lines of at most `columns`: broken at spaces and between wide characters, else anywhere.
 

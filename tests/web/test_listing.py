@@ -118,7 +118,10 @@ def test_runs_beside_each_other_show_what_differs(source: Catalog) -> None:
     assert request.same > 10
     results = next(part for part in view.parts if part.name == "results")
     rates = next(row for row in results.rows if row.name == "samples_per_s")
-    assert rates.best == 0 and rates.values[0] == "4,760"
+    assert rates.best == 0 and rates.worst == 3 and rates.values[0] == "4,760"
+    with speaking("en"):
+        duration = [row for row in results.rows if row.name == "Duration"]
+    assert all((row.best, row.worst) == (-1, -1) for row in duration), "of runs that did different work"
     assert [figure.title for figure in view.figures] == ["Throughput [samples/s]", "Loss", "Accuracy"]
     lines = {each["order"] for each in view.figures[1].spec["datasets"]["points"]}
     assert lines == {0, 1, 2, 3}

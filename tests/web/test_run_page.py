@@ -146,6 +146,10 @@ def test_curves_and_devices_are_over_time_and_bounded(project: Path) -> None:
     everything = view.devices[0].spec["datasets"]
     assert len(everything["all"]) <= BUCKETS and {each["host"] for each in everything["hosts"]} == set(HOSTS[:2])
     assert all(each["least"] <= each["mean"] <= each["most"] for each in everything["all"])
+    memory = view.devices[1]
+    assert [line["label"] for line in memory.spec["datasets"]["capacity"]] == ["capacity 15.9"], "16280 MiB, once"
+    assert memory.spec["encoding"]["y"]["scale"]["domain"][1] > 16280 / 1024 and "capacity 15.9" in memory.alt
+    assert everything["capacity"] == []
     assert [(host.name, host.devices) for host in view.hosts] == [(HOSTS[0], 2), (HOSTS[1], 2)]
     assert view.kind == "gpu" and view.hosts[0].memory == pytest.approx(11680 / 1024, rel=0.02)
     assert all(figure.rows and figure.alt and len(figure.columns) == len(figure.rows[0]) for figure in view.devices)

@@ -302,3 +302,15 @@ def test_ten_thousand_runs_are_shown_from_the_index_alone() -> None:
     view = view_of(Catalog(runs, projects, teams, now=time.time()), "teams")
     assert len(view.rows) == 100 and view.count.runs == 10_000
     assert {row.best.processes for row in view.rows} == {16}
+
+
+@pytest.mark.parametrize("language", ["en", "ja"])
+def test_what_became_of_the_node_hours(event: Catalog, language: str) -> None:
+    """The table of the page adds up to the teams' use; what was not recorded is not called zero."""
+    with speaking(language):
+        view = view_of(event, "teams")
+        html = page_of(event, "teams", language=language)
+    used = {row.name: sum(use.node_hours.used for use in row.use) for row in view.rows}
+    assert {entry.team: entry.total for entry in view.lost} == pytest.approx(used)
+    assert {"en": "not known", "ja": "不明"}[language] in html
+    assert {"en": "What became of the node-hours", "ja": "ノード時間の内訳"}[language] in html

@@ -1,20 +1,14 @@
 """`hackathon top`: the Now view in the terminal, once into a pipe, and fresh until Ctrl-C on a terminal."""
 
-import contextlib
 import functools
 import json
 import os
-import pty
+import pwd
 import re
-import select
 import signal
-import struct
-import subprocess
-import sys
-import termios
 import time
 from collections.abc import Iterator
-from fcntl import ioctl
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,17 +18,19 @@ from hackathon.board.board import open_board
 from hackathon.board.directory import make_place
 from hackathon.board.post import post
 from hackathon.cli.main import run
+from hackathon.cli.screen.keys import BACK, DOWN, ENTER, FIRST, LAST, PAGE_DOWN, QUIT, TAKE, UP, keys_in
+from hackathon.cli.screen.rows import QUIET
+from hackathon.cli.screen.screen import Screen
 from hackathon.cli.top import lines
 from hackathon.index.diagnoser import Examiner
+from hackathon.text.columns import width
+from hackathon.text.messages import speaking
 from hackathon.web.attention.now import NowView, Well
 from hackathon.web.attention.records import NowItem
 from support.pages.rendered import HOSTILE, NOT_SHOWN
-from support.patience import PATIENCE, STRETCH
 from support.samples.event import _unend
 from support.samples.runs import Sample, write_run
-
-LATEST = STRETCH * PATIENCE
-"""Seconds in which something must be seen on the terminal; much more than it takes on a quiet machine."""
+from support.terminal import LATEST, Terminal
 
 
 @pytest.fixture
@@ -139,6 +135,85 @@ def test_calm_without_an_event(
     assert "--tutor needs an event" in capsys.readouterr().err
 
 
+def _many(count: int) -> NowView:
+    """A view of so many requests, each with its run's trouble, in wide and narrow letters."""
+    items = tuple(
+        NowItem(
+            "asked", team=f"チーム{number}", person="千賀", name="srgan", since=1.0, age=f"{number} min",
+            message=f"8 プロセスで固まります {number}" + "。なぜでしょう" * 9, advice="Halve the batch. " * 9,
+            id=f"m{number}", post=f"post{number}", post_id=f"id{number}", helper="Ito" if number == 1 else "",
+        )
+        for number in range(count)
+    )  # fmt: skip
+    return NowView(items, 0, (), 0, 1, 0, 0, 0, 1.0)
+
+
+def _text(screen: Screen, columns: int = 80, height: int = 24) -> list[str]:
+    return ["".join(part for part, _ in line) for line in screen.lines("Hackathon", columns, height)]
+
+
+@pytest.mark.parametrize("language", ["en", "ja"])
+@pytest.mark.parametrize(("columns", "height"), [(80, 24), (20, 5), (200, 60)])
+def test_one_line_for_a_matter_and_no_more_lines_than_the_terminal_has(
+    language: str, columns: int, height: int
+) -> None:
+    with speaking(language):
+        screen = Screen(_many(29))
+        for key in ("", *[DOWN] * 30, ENTER, *[DOWN] * 30, BACK, FIRST, PAGE_DOWN, LAST, UP):
+            if key:
+                screen.press(key)
+            lines = _text(screen, columns, height)
+            assert len(lines) == height and max(map(width, lines)) <= columns
+        if (columns, height) == (80, 24):
+            assert sum("千賀" in line for line in lines) == 20
+
+
+def test_what_is_above_and_below_is_counted() -> None:
+    screen = Screen(_many(29))
+    assert _text(screen)[-2] == "↓ 9 more" and _text(screen)[2].startswith("> ")
+    for _key in range(20):
+        screen.press(DOWN)
+    lines = _text(screen)
+    assert lines[-2] == "↑ 1 more   ↓ 8 more" and lines[-3].startswith("> asks for help  20 min")
+    screen.press(LAST)
+    assert _text(screen)[-2] == "↑ 9 more"
+    assert Screen(_many(20)).lines("", 80, 24)[-2] == [("", QUIET)]
+
+
+def test_the_selected_matter_stays_selected() -> None:
+    """Whatever comes above it; one that is settled while it is open leads back to the list."""
+    screen = Screen(_many(3))
+    screen.press(DOWN)
+    screen.press(DOWN)
+    screen.press(ENTER)
+    assert "8 プロセスで固まります 2" in "\n".join(_text(screen))
+    view = _many(3)
+    screen.update(replace(view, items=(*_many(5).items[3:], *view.items)))
+    assert screen.opened and screen.row is not None and screen.row.id == "m2"
+    screen.update(replace(view, items=view.items[:2]))
+    assert not screen.opened and "settled" in _text(screen)[-1]
+    screen.update(replace(view, items=()))
+    assert screen.row is None and screen.press(ENTER) is None and screen.press(TAKE) is None
+
+
+def test_only_an_open_request_is_taken() -> None:
+    screen = Screen(_many(2))
+    item = screen.press(TAKE)
+    assert item is not None and item.post_id == "id0"
+    screen.press(DOWN)
+    assert screen.press(TAKE) is None and "already taken by Ito" in _text(screen)[-1]
+    failed = NowItem("failed", "aurora", "u1", "x", "broken", 1.0, id="f")
+    other = Screen(replace(_many(1), items=(failed,)))
+    assert other.press(TAKE) is None and "Only a request" in _text(other)[-1]
+    assert "q: quit" in _text(Screen(_many(1)))[-1] and "Ctrl-C" in _text(Screen(_many(1), keys=False))[-1]
+
+
+def test_keys_as_terminals_send_them() -> None:
+    assert list(keys_in(b"jk\x1b[A\x1bOB\x1b[6~\r\x1b[15~q")) == [DOWN, UP, UP, DOWN, PAGE_DOWN, ENTER, QUIT]
+    assert list(keys_in("ｊt".encode())) == [DOWN, TAKE], "with the input method on"
+    assert list(keys_in(b"\x1b")) == [BACK] and list(keys_in(b"\x1b[1;5C\xffx\x1b[")) == []
+
+
 def test_what_others_wrote_steers_no_terminal() -> None:
     texts: dict[str, Any] = dict.fromkeys(
         ("team", "person", "name", "message", "advice", "part", "evidence", "place", "run_id", "helper"), HOSTILE
@@ -147,43 +222,12 @@ def test_what_others_wrote_steers_no_terminal() -> None:
     well = Well(HOSTILE, HOSTILE, HOSTILE, 4, "RUNNING", 1.0, "1 s", "", HOSTILE, 5.0, HOSTILE)
     view = NowView((item,), 0, (well,), 0, 1, 0, 0, 0, 1.0, team=HOSTILE, problems=(HOSTILE,))
     text = "".join(part for parts in lines(view, HOSTILE) for part, _ in parts)
+    screen = Screen(replace(view, items=(replace(item, kind="asked", text=HOSTILE, seat=HOSTILE, tutors=(HOSTILE,)),)))
+    text += "".join(_text(screen, 500, 100))
+    screen.press(ENTER)
+    text += "".join(_text(screen, 500, 100))
     assert text.count("<script>alert(1)</script>") > 10
     assert not [letter for letter in (*NOT_SHOWN, "\n", "\r") if letter in text]
-
-
-class Terminal:
-    """A program on a terminal of its own."""
-
-    def __init__(self, *words: str) -> None:
-        self.master, slave = pty.openpty()
-        ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
-        environment = {**os.environ, "TERM": "xterm-256color", "HACKATHON_LANG": "en"}
-        self.child = subprocess.Popen(
-            [sys.executable, "-m", "hackathon", *words], stdin=slave, stdout=slave, stderr=slave, env=environment,
-            start_new_session=True, preexec_fn=lambda: ioctl(0, termios.TIOCSCTTY, 0),
-        )  # fmt: skip
-        os.close(slave)
-        self.seen = ""
-
-    def wait_for(self, *words: str) -> None:
-        """Read until all words were seen; fails when they do not come."""
-        end = time.monotonic() + LATEST
-        while not all(word in self.seen for word in words):
-            assert time.monotonic() < end, f"{words} not seen in {self.seen[-3000:]!r}"
-            self.read(0.5)
-
-    def read(self, seconds: float) -> None:
-        if select.select([self.master], [], [], seconds)[0]:
-            with contextlib.suppress(OSError):  # the program has closed its side
-                self.seen += os.read(self.master, 65536).decode("utf-8", "replace")
-
-    def end(self) -> int:
-        """Return the exit code, what was written last read."""
-        end = time.monotonic() + LATEST
-        while self.child.poll() is None and time.monotonic() < end:
-            self.read(0.2)
-        self.read(0.2)
-        return self.child.wait(1)
 
 
 @pytest.fixture
@@ -192,15 +236,12 @@ def terminal(event: Path) -> Iterator[Terminal]:
     try:
         yield made
     finally:
-        if made.child.poll() is None:
-            made.child.kill()
-            made.child.wait()
-        os.close(made.master)
+        made.close()
 
 
 @pytest.mark.slow
 def test_a_terminal_stays_fresh_until_ctrl_c(event: Path, terminal: Terminal) -> None:
-    terminal.wait_for("Running normally", "horovod is not installed", "Ctrl-C to quit")
+    terminal.wait_for("2,3", "horovod is not installed", "q: quit")
     assert "\x1b[?1049h" in terminal.seen, "on a screen of its own"
     post(open_board(event / "shared", event), "A second question", kind="ask")
     terminal.wait_for("A second question")
@@ -209,7 +250,7 @@ def test_a_terminal_stays_fresh_until_ctrl_c(event: Path, terminal: Terminal) ->
         start=time.time() - 300,
     )  # fmt: skip
     assert late.is_dir()
-    terminal.wait_for("late-one", "2 failures")
+    terminal.wait_for("2 failures")
     os.write(terminal.master, b"\x03")
     assert terminal.end() == 0
     assert "\x1b[?1049l" in terminal.seen and "\x1b[?25h" in terminal.seen, "the terminal is as it was"
@@ -217,8 +258,41 @@ def test_a_terminal_stays_fresh_until_ctrl_c(event: Path, terminal: Terminal) ->
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("language", ["en", "ja"])
+def test_a_tutor_takes_a_request_with_a_key(event: Path, language: str) -> None:
+    """On 80 × 24: twelve matters and more in one line each, what is below counted, one opened and taken."""
+    tutor = f"tutors: [{{user: {pwd.getpwuid(os.geteuid()).pw_name}, name: Ito}}]\n"
+    (event / "hackathon.yaml").write_text((event / "hackathon.yaml").read_text() + tutor)
+    board = open_board(event / "shared", event)
+    for number in range(22):
+        post(board, f"質問 {number:02d}: 8 プロセスで固まります" + "。なぜでしょう" * 9, kind="ask")
+    more, took, taken = {
+        "en": ("more", "you took the request", "[taken by Ito]"),
+        "ja": ("ほかに", "引き受けました", "[対応中: Ito]"),
+    }[language]
+    terminal = Terminal("top", "--no-ask", "--interval", "0.5", columns=80, height=24, language=language)
+    try:
+        lines = terminal.screen_with("質問 13", "↓", more)
+        assert len(lines) == 24 and max(map(width, lines)) <= 80
+        assert sum("プロセスで固まります" in line for line in lines) >= 12
+        terminal.press("j\r")
+        terminal.screen_with("なぜでしょう。なぜでしょう", without="質問 13")
+        terminal.press("t")
+        terminal.screen_with(took)
+        terminal.press("\x1b")
+        terminal.screen_with(taken)
+        [request] = [post for post in open_board(event / "shared", event).of("ask") if post.taken]
+        assert request.taken is not None and request.taken.uid == os.geteuid()
+        terminal.press("q")
+        assert terminal.end() == 0
+        assert "\x1b[?1049l" in terminal.seen and "\x1b[?25h" in terminal.seen and "Traceback" not in terminal.seen
+    finally:
+        terminal.close()
+
+
+@pytest.mark.slow
 def test_a_polite_end_from_outside_leaves_the_terminal_as_it_was(terminal: Terminal) -> None:
-    terminal.wait_for("Ctrl-C to quit")
+    terminal.wait_for("q: quit")
     terminal.child.send_signal(signal.SIGTERM)
     assert terminal.end() == 0
     assert "\x1b[?1049l" in terminal.seen and "\x1b[?25h" in terminal.seen and "Traceback" not in terminal.seen

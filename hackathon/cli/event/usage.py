@@ -49,6 +49,8 @@ def command(
 ) -> None:
     from hackathon.cli.show import echo_table, printable
     from hackathon.config.load import find_event, load_event
+    from hackathon.usage.lost import by_cluster, hours_of
+    from hackathon.usage.lost_tables import lost_json, lost_notes, lost_table
     from hackathon.usage.tables import csv_text, notes, table, to_json
     from hackathon.usage.usage import usage
 
@@ -72,10 +74,17 @@ def command(
     if target is not None:
         _write(target, csv_text(totals, by))
     if as_json:
-        echo_json(to_json(totals, by))
+        hours = hours_of(totals)
+        lost = {"lost": lost_json(hours), "lost_by_cluster": lost_json(by_cluster(hours))}
+        echo_json({**to_json(totals, by), **lost})
     elif target is None:
         echo_table(*table(totals, by))
-        for text in notes(totals):
+        hours = hours_of(totals) if by in ("team", "cluster") else []
+        hours = by_cluster(hours) if by == "cluster" else hours
+        if hours:
+            click.echo()
+            echo_table(*lost_table(hours))
+        for text in (*notes(totals), *lost_notes(hours)):
             click.echo(printable(text), err=True)
 
 

@@ -35,7 +35,7 @@ def causes(runs: "Sequence[RunDirectory]", states: "Sequence[RunStatus]") -> "di
     left, rules = DEAR_ONES, HeldRules()
     for number, (run, state) in enumerate(sorted(failed, key=lambda pair: pair[0].id, reverse=True)):
         finding = kept(run)
-        may = number < DIAGNOSED and state.state in ENDED and state.cause != "refused" and run.owned()
+        may = number < DIAGNOSED and state.state in ENDED and state.cause != "refused"
         if left and may and not looked_at(run):  # a stored cause, if any, is in another language
             from hackathon.cli.run.diagnose import cause_of
 

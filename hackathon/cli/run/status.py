@@ -79,22 +79,27 @@ def command(names: tuple[str, ...], everything: bool, no_ask: bool, waiting: boo
         click.echo(_("there are no runs in {folder}", folder=runs_folder()), err=True)
         return
     from hackathon.cli.run.segments import place
-    from hackathon.cli.show import echo_table, printable
+    from hackathon.cli.run.status_table import NO_JOB, table_lines
+    from hackathon.cli.show import printable
     from hackathon.jobs.settings import settings_text
 
-    echo_table(
+    head, *lines = table_lines(
         [_("run"), _("state"), _("job"), _("since"), _("reason")],
         [
             [
                 state.run_id,
                 _state(state),
-                state.job_id or "–",
+                state.job_id or NO_JOB,
                 _since(state),
                 _why(run, state, place(run) or (settings_text(run.settings) if names else ""), findings.get(run.id)),
             ]
             for run, state in zip(runs, states, strict=True)
         ],
+        _terminal_columns(),
     )
+    click.echo(click.style(head, bold=True))
+    for line in lines:
+        click.echo(line)
     left_out = max(0, total - len(runs))
     if left_out:
         text = ngettext(
@@ -105,6 +110,8 @@ def command(names: tuple[str, ...], everything: bool, no_ask: bool, waiting: boo
         from hackathon.cli.run.outputs_shown import show_outputs
 
         show_outputs(run)
+        if text := _efficiency(run):
+            click.echo(printable(text))
     for problem in sorted({state.problem for state in states if state.problem}):
         click.echo(f"{_('warning')}: {printable(problem)}", err=True)
     if waiting:
@@ -113,6 +120,31 @@ def command(names: tuple[str, ...], everything: bool, no_ask: bool, waiting: boo
         failed = [(run, state) for run, state in zip(runs, states, strict=True) if has_failed(state)]
         for run, state in failed[:SHOWN_CAUSES]:
             show_cause(run, state)
+
+
+def _terminal_columns() -> int | None:
+    """Return the width of the terminal on standard output; None if that is no terminal."""
+    import shutil
+    import sys
+
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+
+
+def _efficiency(run: "RunDirectory") -> str:
+    """Return what a run requested beside what it used; empty for a run without a readable record."""
+    from dataclasses import replace
+
+    from hackathon.index.load import load_of
+    from hackathon.runs.job_times import use_of
+    from hackathon.text.errors import HackathonError
+    from hackathon.usage.efficiency import efficiency
+    from hackathon.usage.rows import Profiles
+
+    try:
+        use = use_of(run, time.time())
+        return efficiency(run.files, replace(use, load=load_of(run, use)), Profiles([runs_folder().parent]))
+    except (HackathonError, OSError):
+        return ""
 
 
 def _with_outputs(

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     "--plot",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
-    help=_("Write a plot to FILE (.svg or .png)."),
+    help=_("Write a plot to FILE (.svg, .png, or .pdf; a PDF gets a caption file beside it)."),
 )
 @click.option("--baseline", metavar="RUN", help=_("Use this run as the base."))
 @click.option(
@@ -206,7 +206,7 @@ def show_study(
     trouble: HackathonError | None = None
     if plot is not None:
         with working(_("drawing {file}", file=plot)):
-            trouble = _draw(results, plot)
+            trouble = _draw(results, plot, study)
     if trouble is not None:
         raise trouble
     if failed(results):
@@ -242,7 +242,7 @@ def _without_value(results: dict[str, Any]) -> bool:
     return SUCCEEDED in states and all(point["value"] is None for point in points_of(results))
 
 
-def _draw(results: dict[str, Any], path: Path) -> HackathonError | None:
+def _draw(results: dict[str, Any], path: Path, study: "Study") -> HackathonError | None:
     """Draw the plot and return its error; the table is printed before, so that an error costs only the plot."""
     from hackathon.scaling.plot import plot_study
 
@@ -253,6 +253,28 @@ def _draw(results: dict[str, Any], path: Path) -> HackathonError | None:
     for warning in warnings:
         click.echo(f"{_('warning')}: {warning}", err=True)
     click.echo(_("plot written: {file}", file=path), err=True)
+    if path.suffix.lower() == ".pdf":
+        return _describe(results, path, study)
+    return None
+
+
+def _describe(results: dict[str, Any], plot: Path, study: "Study") -> HackathonError | None:
+    """Write the caption of a plot, unless there is one that somebody may have edited; return the error."""
+    from hackathon.runs.study import runs_of
+    from hackathon.scaling.caption import caption, caption_file, machines_of
+
+    path, text = caption_file(plot), caption(results, machines_of(runs_of(study)))
+    try:
+        with path.open("x", encoding="utf-8") as stream:
+            stream.write(text)
+    except FileExistsError:
+        click.echo(_("{file} exists and was not changed; delete it to have it written again", file=path), err=True)
+    except OSError as error:
+        return HackathonError(
+            "scaling.plot_cannot_write", "{path} cannot be written: {reason}", path=path, reason=error.strerror
+        )
+    else:
+        click.echo(_("caption written: {file}", file=path), err=True)
     return None
 
 

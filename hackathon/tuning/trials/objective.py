@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hackathon.logs.final import metric_unit
-from hackathon.scaling.table import lower_is_better
+from hackathon.scaling.directions import known_direction
 from hackathon.text.errors import RequestError
 from hackathon.text.json_fields import mapping_of, text_of
 from hackathon.text.numbers import finite
@@ -15,7 +15,6 @@ from hackathon.text.units import format_walltime, parse_walltime
 
 AFTER, END, TIME_TO = "after", "end", "time-to"
 _METRIC = re.compile(r"[A-Za-z_][A-Za-z0-9_./ -]{0,99}\Z")
-_LESS_IS_BETTER = re.compile(r"(?i)(^|_|\b)(loss|losses|error|err|perplexity|ppl|rmse|mse|mae|wer|cer|fid|nll)(\b|_|$)")
 _FORMS = re.compile(r"(?:(?P<n>\d+(?:\.\d+)?)(?P<unit>s|sec|min|m|h))\Z")
 _SECONDS = {"s": 1, "sec": 1, "m": 60, "min": 60, "h": 3600}
 
@@ -122,12 +121,7 @@ def direction(
     """Return whether more of a metric is better: as requested, by the check, else by its unit and its name."""
     if maximise is not None:
         return maximise
-    if check is not None and check.get("metric") == metric:
-        if check.get("at_least") is not None and check.get("at_most") is None:
-            return True
-        if check.get("at_most") is not None and check.get("at_least") is None:
-            return False
-    return not lower_is_better(unit) and _LESS_IS_BETTER.search(metric) is None
+    return known_direction(metric, check, unit) is not False
 
 
 def _duration(text: str, argument: str) -> float:

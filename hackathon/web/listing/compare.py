@@ -1,5 +1,6 @@
 """Compare several runs: each metric's curves in one picture, and all differences."""
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -65,7 +66,9 @@ class ComparedRow:
     values: tuple[str, ...]
     """One per run, – without a value."""
     best: int = -1
-    """Index of the largest number; -1 if it is not unique, or if the values are not numbers."""
+    """Index of the best number; -1 if it is not unique, or if it is not known whether more is better."""
+    worst: int = -1
+    """Index of the worst number, likewise."""
 
 
 @dataclass(frozen=True)
@@ -154,17 +157,22 @@ def _parts(sides: Sequence[RunSide]) -> list[ComparedPart]:
                 same += 1
                 continue
             texts = tuple(_DIGEST.sub(r"\1…\2", text) for text, _ in entries)
-            rows.append(ComparedRow(key, texts, _largest([amount for _, amount in entries])))
+            amounts = [amount for _, amount in entries]
+            directions = {side.more_is_better(key) for side in sides} if name == "results" else {None}
+            more = directions.pop() if len(directions) == 1 else None
+            best, worst = (-1, -1) if more is None else (_extreme(amounts, more), _extreme(amounts, not more))
+            rows.append(ComparedRow(key, texts, best, worst))
         parts.append(ComparedPart(name, tuple(rows), same))
     return parts
 
 
-def _largest(numbers: Sequence[float | None]) -> int:
-    amounts = [amount for amount in numbers if amount is not None]
+def _extreme(numbers: Sequence[float | None], most: bool) -> int:
+    """Return the index of the largest or the smallest number; -1 if it is not unique, or something is no number."""
+    amounts = [amount for amount in numbers if amount is not None and math.isfinite(amount)]
     if len(amounts) < 2:
         return -1
-    most = max(amounts)
-    return numbers.index(most) if amounts.count(most) == 1 else -1
+    end = max(amounts) if most else min(amounts)
+    return numbers.index(end) if amounts.count(end) == 1 else -1
 
 
 def most_common_axis(curves: Sequence[RunCurves]) -> str:

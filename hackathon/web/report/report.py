@@ -13,6 +13,8 @@ from hackathon.index.outcomes import EventCount, count, foremost, outcomes
 from hackathon.index.published import laptops, without_hidden
 from hackathon.survey.records import SurveySummary
 from hackathon.text.messages import N_, _, localized
+from hackathon.usage.lost import Hours, by_cluster, hours_of
+from hackathon.usage.lost_tables import lost_sentence
 from hackathon.web.page.dates import days_text
 from hackathon.web.page.figures import Figure
 from hackathon.web.page.sanitize import block, line
@@ -115,6 +117,8 @@ class ReportView:
     """The outcomes of the advice in the teams' runs."""
     used: tuple[UsedRow, ...]
     used_in_all: tuple[UsedRow, ...]
+    lost: str
+    """What became of these hours, in one sentence."""
     """By cluster, over all teams."""
     problems: tuple[ProblemView, ...]
     solved: int
@@ -188,6 +192,7 @@ def report_view(
         advice=_advice(source),
         used=used,
         used_in_all=sums,
+        lost=lost_sentence(_hours(usage, source)) if usage is not None else "",
         problems=problems,
         solved=solved,
         surveys=tuple(survey_view(summary) for summary in surveys) if rules.surveys else (),
@@ -287,6 +292,12 @@ def _used(usage: "Usage", source: Catalog) -> tuple[tuple[UsedRow, ...], tuple[U
         if total.known and total.jobs and total.team not in source.hidden and total.cluster not in away
     ]
     return tuple(rows), tuple(_sum(rows, cluster) for cluster in dict.fromkeys(row.cluster for row in rows))
+
+
+def _hours(usage: "Usage", source: Catalog) -> list[Hours]:
+    """Return what became of the hours of `_used`, by cluster."""
+    away, teams = laptops(source), {*usage.teams} - {*source.hidden}
+    return by_cluster(entry for entry in hours_of(usage) if entry.team in teams and entry.cluster not in away)
 
 
 def _sum(rows: Sequence[UsedRow], cluster: str) -> UsedRow:

@@ -180,7 +180,7 @@ def _used(view: ReportView) -> str:
                 cluster=total.cluster,
             )
         )
-    return joined(*sentences)
+    return joined(*sentences, view.lost)
 
 
 def _problems(view: ReportView) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from hackathon.access.guarded_folder import GuardedFolder
+from hackathon.index.numbers import gpu_memory
 from hackathon.index.record import RunEntry
 from hackathon.logs.values import number
 from hackathon.logs.words import EACH
@@ -218,10 +219,14 @@ def telemetry(
     times = sorted((sample.time, 0.0) for samples in hosts.values() for sample in samples)
     times = _near(times, began, ended)
     span = _span(_settled(times, began) if going else times, began, ended)
+    sizes = (
+        {size / _MIB for host in hosts if (size := gpu_memory(inside, host)) is not None} if kind == "gpu" else set()
+    )
     figures = [
         figure
         for order, measure in enumerate(MEASURES)
-        if (figure := _telemetry_figure(measure, order, kind, hosts, span)) is not None
+        if (figure := _telemetry_figure(measure, order, kind, hosts, span, sizes if measure == "memory" else ()))
+        is not None
     ]
     return figures, rows, kind
 
@@ -255,9 +260,12 @@ def _host(name: str, samples: Sequence[Sample]) -> Host:
 
 
 def _telemetry_figure(
-    measure: str, order: int, kind: str, hosts: Mapping[str, Sequence[Sample]], span: Span
+    measure: str, order: int, kind: str, hosts: Mapping[str, Sequence[Sample]], span: Span, sizes: Iterable[float]
 ) -> Figure | None:
-    """Return one quantity over time: the mean of all devices, its range, and single hosts if there are few."""
+    """Return one quantity over time: the mean of all devices, its range, and single hosts if there are few.
+
+    `sizes`: what the devices have of it, where a line is drawn; each once.
+    """
     axis, seconds = span.unit
     width = (span.end - span.begin) / BUCKETS
     of_host: dict[str, dict[int, list[float]]] = {}
@@ -287,15 +295,17 @@ def _telemetry_figure(
         for host, series in (of_host.items() if few else ())
         for bucket, values in sorted(series.items())
     ]
+    capacity = [{"y": size, "label": _("capacity {size}", size=shown(size, 3))} for size in sorted(sizes)]
     most = max(point["most"] for point in everything)
+    top = max([most, *sizes])
     spec = filled(
         shipped("templates", "plots", "telemetry.vl.json"),
         {
             "x_title": _(axis),
             "x_domain": [0, (span.end - span.begin) / seconds],
-            "y_domain": [0, 100 if measure == "utilisation" and most <= 100 else most * 1.1 or 1.0],
+            "y_domain": [0, 100 if measure == "utilisation" and most <= 100 else top * 1.1 or 1.0],
         },
-        {"all": everything, "hosts": lines},
+        {"all": everything, "hosts": lines, "capacity": capacity},
     )
     title = _(_TELEMETRY_TEXTS[kind, measure])
     mean = fmean(point["mean"] for point in everything)
@@ -307,6 +317,7 @@ def _telemetry_figure(
         least=shown(least, 3),
         most=shown(most, 3),
     )
+    alt = " ".join([alt, *(str(size["label"]) for size in capacity)])
     columns = (_(axis), _("lowest"), _("mean"), _("highest"))
     picked = everything[:: -(-len(everything) // ROWS)]
     rows = tuple(

@@ -10,8 +10,10 @@ from hackathon.index.catalog import Catalog
 from hackathon.index.memory import Memory
 from hackathon.index.record import RunEntry
 from hackathon.index.studies import run_key
+from hackathon.logs.final import metric_unit
 from hackathon.runs.directory import files_of
 from hackathon.runs.record import read_record
+from hackathon.scaling.directions import known_direction
 from hackathon.scaling.show import number
 from hackathon.scaling.show import state as state_word
 from hackathon.text.messages import N_, _
@@ -185,6 +187,13 @@ class RunSide:
         names = [*(name for name in first if name in numbers), *sorted(set(numbers) - set(first))]
         results |= {name: (number(numbers[name]), numbers[name]) for name in names}
         return results | {name: (text, None) for name, text in end_texts(self.inside)}
+
+    def more_is_better(self, name: str) -> bool | None:
+        """Return whether more of one of its results is better; None if that is not known, or it is no number."""
+        if name not in end_metrics(self.path, self.inside, self.record, self.memory).values:
+            return None
+        check = self.record.check.to_json() if self.record.check is not None else None
+        return known_direction(name, check, metric_unit(self.record.metrics, name))
 
     def request(self) -> dict[str, Value]:
         """Return the run's request: parameters first, then the command."""

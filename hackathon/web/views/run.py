@@ -20,6 +20,7 @@ from hackathon.runs.outputs.record import lines as output_lines
 from hackathon.runs.outputs.record import outputs_of
 from hackathon.runs.states import CREATED, ENDED, HELD, LOST, OPEN, QUEUED, RUNNING, SUCCEEDED
 from hackathon.text.units import format_age, format_size
+from hackathon.usage.efficiency import efficiency
 from hackathon.usage.usage import Amount, Ledger
 from hackathon.web.page import sanitize as clean
 from hackathon.web.page.addresses import Options
@@ -112,6 +113,8 @@ class RunPage:
     """Whether the seconds are waiting time."""
     hours: tuple[Amount, ...]
     """GPU-hours of a run with GPUs, and node-hours, of all its attempts."""
+    efficiency: str
+    """What it requested beside what it used, in one line; empty before its end."""
     going: bool
     """Whether the scheduler has, or may have, it."""
     verdict: Verdict
@@ -213,8 +216,8 @@ def run_page(source: Catalog, summary: RunEntry, wish: ChartWish = AS_IT_IS) -> 
     seconds, waits = _length(source, summary)
     raw_shares = summary.shares if summary.state == SUCCEEDED else shares_of_run(path, summary.processes)
     shares = run_json(raw_shares)
-    spent = Ledger(source).of([summary]).of_team("")
-    amounts = {amount.kind: amount for entry in spent for amount in entry.amounts if amount.used > 0}
+    spent = Ledger(source).of([summary])
+    amounts = {amount.kind: amount for entry in spent.of_team("") for amount in entry.amounts if amount.used > 0}
     since_when = _still_since(source, summary)
     ranks = standing(source.now, summary, inside, since_when)
     page = RunPage(
@@ -224,6 +227,7 @@ def run_page(source: Catalog, summary: RunEntry, wish: ChartWish = AS_IT_IS) -> 
         seconds=seconds,
         waits=waits,
         hours=tuple(amounts[kind] for kind in ("gpu_hours", "node_hours") if kind in amounts),
+        efficiency=efficiency(inside, summary.use, spent.profiles) if summary.use is not None else "",
         going=going,
         verdict=diagnosis,
         progress=tuple(curves),

@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,8 @@ from hackathon.index.record import RunEntry
 from hackathon.index.studies import TeamRuns, run_key
 from hackathon.text.messages import language, localized
 from hackathon.text.units import format_age
+from hackathon.usage.lost import Hours, hours_of
+from hackathon.usage.lost_tables import lost_notes, lost_table
 from hackathon.usage.usage import Amount, Ledger, Sum
 from hackathon.web.page.sanitize import line
 
@@ -96,6 +98,18 @@ class TeamsView:
     best_team: str
     count: EventCount
     live: bool
+    lost: tuple[Hours, ...] = ()
+    """What became of the hours of each team."""
+
+    @property
+    def lost_table(self) -> tuple[list[str], list[list[str]]]:
+        """The same as head and rows of texts."""
+        return lost_table(self.lost)
+
+    @property
+    def lost_notes(self) -> list[str]:
+        """The meaning of the table's words, and what is not known."""
+        return lost_notes(self.lost)
 
     @property
     def running(self) -> int:
@@ -123,7 +137,18 @@ def teams_view(source: Catalog, reached: Sequence[TeamOutcome]) -> TeamsView:
         best_team=rows[best.team.name].shown if best else "",
         count=count(reached),
         live=source.live,
+        lost=_lost(summed, reached, ledger, away),
     )
+
+
+def _lost(
+    rows: Sequence[TeamRow], reached: Sequence[TeamOutcome], ledger: Ledger, away: Collection[str]
+) -> tuple[Hours, ...]:
+    """Return what became of the hours of the teams with these rows, without laptops."""
+    names = {row.name for row in rows}
+    runs = [run for outcome in reached for run in (*outcome.team.runs, *outcome.team.unseen)]
+    hours = hours_of(ledger.of(runs))
+    return tuple(entry for entry in hours if entry.team in names and entry.cluster not in away)
 
 
 def team_row(outcome: TeamOutcome, source: Catalog, ledger: Ledger) -> TeamRow:

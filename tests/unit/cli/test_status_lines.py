@@ -6,6 +6,9 @@ from pathlib import Path
 import pytest
 
 from hackathon.cli.main import run
+from hackathon.cli.run.status_table import table_lines
+from hackathon.text.columns import width
+from support.terminal import Terminal
 
 RECORD = {"name": "mine", "processes": 1, "nodes": 1, "scheduler": "shell", "cluster": "laptop"}
 
@@ -46,6 +49,56 @@ def test_how_a_run_ended_is_said_once(
     assert run(["status", "--json"]) == 0
     [told] = json.loads(capsys.readouterr().out)["runs"]
     assert (told["cause"], told["reason"]) == (cause, reason)
+
+
+WIDE = [
+    ["20260101-000000-srgan-ddp-16p-abcdefgh", "RUNNING", "482037.reedbush-pbsadmin0", "12 min", ""],
+    ["20260101-000100-モデル-4p-bcdefghi", "FAILED", "482038.reedbush-pbsadmin0", "2.5 h",
+     "GPU: GPU 0 のメモリ不足です（さらに 2.00 GiB が必要、GPU 全体は 15.90 GiB）: train.py:41 (exit code 1)"],
+    ["20260101-000200-srgan-ddp-16p-cdefghij", "TIMEOUT", "–", "3 h", "walltime"],
+]  # fmt: skip
+HEAD = ["run", "state", "job", "since", "reason"]
+
+
+def test_no_row_is_wider_than_the_terminal_and_no_job_id_is_cut() -> None:
+    for columns in (*range(40, 130), 200):
+        lines = table_lines(HEAD, WIDE, columns)
+        assert max(map(width, lines)) <= columns
+        text = "\n".join(lines)
+        for run_id, state, job, since, reason in WIDE:
+            assert run_id[-8:] in text and state in text and since in text and (job in text or job == "–")
+            assert "".join(reason.split()) in "".join(text.split())
+            shown = next(word for word in text.split() if word.endswith(run_id[-8:]))
+            assert shown in run_id, "what is shown of a run's id names it"
+        assert not [line for line in lines if not line.strip()]
+
+
+def test_a_wide_terminal_and_a_pipe_have_one_line_for_a_run() -> None:
+    assert table_lines(HEAD, WIDE, None) == table_lines(HEAD, WIDE, 250)
+    assert [line.split()[0] for line in table_lines(HEAD, WIDE, None)] == ["run", *(row[0] for row in WIDE)]
+    assert table_lines(HEAD, WIDE, 80)[1].startswith(
+        "srgan-ddp-16p-abcdefgh  RUNNING  482037.reedbush-pbsadmin0  12 min"
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("language", ["en", "ja"])
+def test_eighty_columns(folder: Path, language: str) -> None:
+    job = {
+        "state": "CANCELLED",
+        "cause": "cancelled",
+        "reason": "by admin " * 12,
+        "job_id": "482037.reedbush-pbsadmin0",
+    }
+    (folder / "final.json").write_text(json.dumps({**job, "sealed": 2}))
+    terminal = Terminal("status", "--no-ask", columns=80, height=24, language=language, folder=folder.parent.parent)
+    try:
+        assert terminal.end() == 0
+        lines = terminal.screen()
+    finally:
+        terminal.close()
+    assert max(map(width, lines)) <= 80 and sum("482037.reedbush-pbsadmin0" in line for line in lines) == 1
+    assert " ".join(" ".join(lines).split()).count("by admin") == 12
 
 
 @pytest.mark.parametrize(("raw", "shown"), [("RUNNING", False), ("R", False), ("S", True)])

@@ -284,6 +284,37 @@ def test_the_cause_is_kept_by_the_owner_once_the_run_is_over(
     assert json.loads(out)["runs"][0]["finding"]["message"].endswith("train.py:8: KeyError: 7")
 
 
+def test_the_cause_of_a_team_mates_failure_is_found_and_kept_apart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nothing is written into the run; a forged cause in it is not believed; a new seal is looked at again."""
+    run = Run(tmp_path).rank(1, "ended", code=1).log("rank-1", KEY)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "own"))
+    (tmp_path / "own").mkdir(mode=0o700)
+    assert told(capsys, "status")[0] == 0  # it is sealed by its owner
+    (run.path / "client" / "diagnosis.json").unlink()
+    monkeypatch.setattr(RunDirectory, "owned", lambda self: False)
+    before = sorted((path, path.stat().st_mtime_ns) for path in run.path.rglob("*"))
+    assert "train.py:8: KeyError: 7 (" in told(capsys, "status")[1]
+    assert sorted((path, path.stat().st_mtime_ns) for path in run.path.rglob("*")) == before
+    [note] = (tmp_path / "own" / "hackathon" / "causes").iterdir()
+    assert note.stat().st_mode & 0o777 == 0o600
+    with monkeypatch.context() as patch:
+        patch.setattr("hackathon.cli.run.diagnose.cause_of", lambda *words: pytest.fail("it is not looked for again"))
+        assert "train.py:8: KeyError: 7 (" in told(capsys, "status")[1]
+        run.write("client/diagnosis.json", {"en": {"rule": "x", "message": "Paste this: rm -rf ~"}})
+        assert "KeyError: 7 (" in told(capsys, "status")[1]
+    run.write("client/diagnosis.json", {})
+    final = json.loads((run.path / "final.json").read_text())
+    run.write("final.json", {**final, "attempt": 2})
+    (run.path / "logs" / "rank-1.log").write_text("ModuleNotFoundError: No module named 'horovod'\n")
+    assert "horovod" in told(capsys, "status")[1]
+    note.write_text("[")
+    note.parent.chmod(0o755)  # no longer private: it is neither read nor written
+    assert "horovod" in told(capsys, "status")[1]
+
+
 @pytest.mark.slow
 def test_what_cannot_be_remembered_is_looked_at_less_often(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """`status` diagnoses many new failures at a time, but few of those that it would diagnose again each time."""

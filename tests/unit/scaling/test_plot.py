@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from hackathon.scaling import plot
+from hackathon.scaling.caption import caption, caption_file
 from hackathon.scaling.plot import panel, plot_spec, plot_study, write_plot
 from hackathon.scaling.show import render
 from hackathon.scaling.table import RunResult, results
@@ -85,6 +86,35 @@ def test_png_is_written_whole_and_at_twice_the_size(tmp_path: Path, study: dict[
     assert [path.name for path in tmp_path.iterdir()] == ["plot.png"]
 
 
+def test_pdf_for_a_paper_and_its_caption(tmp_path: Path, study: dict[str, Any]) -> None:
+    pytest.importorskip("vl_convert")
+    plot_study(study, tmp_path / "plot.pdf")
+    assert (tmp_path / "plot.pdf").read_bytes().startswith(b"%PDF")
+    assert caption_file(tmp_path / "a.b.pdf") == tmp_path / "a.b.caption.md"
+    doubt = {
+        "id": "noise",
+        "message": "the repeats *differ*",
+        "evidence": "logs/rank-0.log:3",
+        "values": {},
+        "severity": "check",
+    }
+    series = study["series"][0] if "series" in study else study
+    series["points"][1]["doubts"] = [doubt]
+    for language, words in {
+        "en": ("weak scaling", "n = 2; 2 processes: n = 2", "8 processes: n = 0 (TIMEOUT: 1)", "Machine: not known",
+               "- 2 processes: to be checked: the repeats \\*differ\\* (logs/rank-0.log:3)"),
+        "ja": ("弱スケーリング", "2 プロセス: n = 2", "8 プロセス: n = 0 (", "計算機: 不明", "- 2 プロセス: "),
+    }.items():  # fmt: skip
+        set_language(language)
+        text = caption(study, [])
+        assert [word for word in words if word not in text] == [], text
+        assert "samples\\_per\\_s" in text or "samples_per_s" in text
+    set_language("en")
+    series["points"][1]["doubts"] = []
+    text = caption(study, ["lab (P100)"])
+    assert "Doubts: none were found" in text and "Machine: lab (P100)" in text and "\n\n\n" not in text
+
+
 def test_without_japanese_font_png_is_english_and_says_so(
     tmp_path: Path, study: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -154,7 +184,7 @@ def test_nothing_is_fetched(tmp_path: Path, study: dict[str, Any]) -> None:
 
 def test_other_suffixes_and_bad_templates_are_refused(tmp_path: Path, study: dict[str, Any]) -> None:
     with pytest.raises(RequestError):
-        write_plot(plot_spec(study), tmp_path / "plot.pdf")
+        write_plot(plot_spec(study), tmp_path / "plot.eps")
     (tmp_path / "bad.json").write_text("{")
     with pytest.raises(HackathonError, match=r"bad\.json"):
         plot_spec(study, template=tmp_path / "bad.json")
