@@ -14,6 +14,7 @@ from hackathon.index.catalog import Catalog
 from hackathon.index.record import RunEntry, key_of
 from hackathon.runs.states import ENDING, HELD, OPEN, QUEUED, RUNNING, SUCCEEDED
 from hackathon.text.messages import N_, _, language
+from hackathon.text.told import reworded
 from hackathon.web.attention.background import Background
 from hackathon.web.attention.records import NowItem
 from hackathon.web.attention.run_lines import run_line
@@ -157,7 +158,7 @@ def now_view(source: Catalog, tutor: str = "") -> NowView:
         succeeded=sum(run.state == SUCCEEDED for run in ended),
         now=now,
         team=source.team,
-        problems=tuple(line(text) for text in (*source.problems, problem) if text),
+        problems=tuple(line(reworded(text)) for text in (*source.problems, problem) if text),
         empty=not source.summaries,
         counts=tuple(counted.items()),
         old=tuple(old),
