@@ -176,6 +176,11 @@ class _Reader:
                 self._note(Message("event.table_column_twice", "this column appears twice"), line, column)
             else:
                 self._columns[column] = number
+        # `代表者 氏名, 区分, 氏名（2人目）`: what has no number here belongs to the first member
+        first = self._members.get(1, {})
+        for column in OF_MEMBERS:
+            if first and column not in first and column in self._columns:
+                first[column] = self._columns.pop(column)
         if "team" not in self._columns:
             self._note(
                 Message("event.table_no_team", "column `team` is missing; known columns: {known}"),

@@ -18,6 +18,7 @@ from hackathon.text.files import write_json
 from hackathon.text.messages import N_, _
 from hackathon.text.numbers import integer, number
 from hackathon.text.printable import printable
+from hackathon.text.told import Worded
 from hackathon.text.uptime import jumped, memory
 
 if TYPE_CHECKING:
@@ -147,7 +148,7 @@ def _search(looked: Iterable[_Looked], now: float, load: "Callable[[str], Schedu
         try:
             job_id = recover(look.run, _load(look.run, load))
         except HackathonError as error:
-            look.problem = str(error)
+            look.problem = Worded.of(error)
             continue
         if job_id is not None:
             submitted = look.markers.submitted or look.markers.submitting
@@ -180,7 +181,7 @@ def _ask(looked: Iterable[_Looked], now: float, load: "Callable[[str], Scheduler
             answer = runner.status_cached(scheduler, cluster, ids, max_age=FRESH_AGE if fresh else MAX_AGE)
         except HackathonError as error:
             for look in group:
-                look.problem = str(error)
+                look.problem = Worded.of(error)
             continue
         for look in group:
             _take(look, answer, scheduler, now)

@@ -1,4 +1,4 @@
-"""Import answers from files: CSV of Google Forms and LimeSurvey, and files of the offline page.
+"""Import answers from files: tables of other programs (CSV, xlsx), and files of the offline page.
 
 <survey>/imports/<128 random bits>.json   {"schema_version", "digest", "answers", "tokens", "rows"}: one import
 <survey>/import-key                       256 random bits; deleted by `close`
@@ -14,7 +14,7 @@ import json
 import random
 import secrets
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,10 +23,11 @@ from hackathon.survey.durable import names, put, replace_bytes
 from hackathon.survey.gather import LARGEST
 from hackathon.survey.headings import Column, Columns, columns_of, matching
 from hackathon.survey.records import Value
-from hackathon.survey.spreadsheet import SheetRow, read_file, read_table
+from hackathon.survey.spreadsheet import Sheet, SheetRow, read_file, read_table
 from hackathon.survey.storage import SPENDING, SurveyFolder
 from hackathon.survey.tokens import digest as token_digest
 from hackathon.survey.values import read_stored, read_values, texts_of, to_stored
+from hackathon.survey.wordings import MOST_NAMED, WordValues, foreign_words, has_codes, word_values
 from hackathon.text import kill_points as faults
 from hackathon.text.errors import HackathonError, RequestError
 from hackathon.text.files import read_json
@@ -77,6 +78,18 @@ class Imported:
     """Rows without an answer."""
     incomplete: int = 0
     """Rows of people who did not submit the form, left out."""
+    previews: int = 0
+    """Rows that Qualtrics marks as trials of the form or as spam, left out."""
+    other_texts: int = 0
+    """Texts beside an option "other" that count as this option; they are not stored."""
+    coded: list[str] = field(default_factory=list)
+    """Ratings whose levels were read from LimeSurvey's codes (`AO01`: the first entry of the list)."""
+    unused_words: list[str] = field(default_factory=list)
+    """Words of --values that no file contains."""
+    unknown_options: dict[str, list[str]] = field(default_factory=dict)
+    """Question → answers that are not among its options, in their order, without doubles."""
+    mapping: list[tuple[str, str]] = field(default_factory=list)
+    """Pairs for --map that would solve the problems of columns, with those that were given."""
     skipped: int = 0
     """Rows with a problem, left out on request."""
     stored: bool = False
@@ -107,12 +120,15 @@ def import_answers(
     dry_run: bool = False,
     skip_bad: bool = False,
     incomplete: bool = False,
+    values: Sequence[str] = (),
 ) -> Imported:
     """Import the answers in files: all, or none if there is any problem.
 
+    `values` says what words mean: `とても満足=5,満足=4` for ratings, `kind:M2=master` for a question.
+
     Rows of people who did not submit the form are left out and counted; with `incomplete` they are imported. With
     `skip_bad` rows with a problem are left out; a problem of a column or a file still stops the import. Raises
-    RequestError (not open, closed) and HackathonError (full disk).
+    RequestError (not open, closed, `values`) and HackathonError (full disk).
     """
     frozen = collection.frozen
     if frozen is None:
@@ -125,10 +141,14 @@ def import_answers(
     try:
         with collection.alone():
             collection.refuse_closed()
-            reader = _Reader(collection, frozen.survey, encoding, given, keep_key=not dry_run, incomplete=incomplete)
+            words = word_values(frozen.survey, values)
+            reader = _Reader(
+                collection, frozen.survey, encoding, given, words, keep_key=not dry_run, incomplete=incomplete
+            )
             for path in files:
                 reader.read(path)
             result = reader.result
+            result.unused_words = words.unused()
             if result.whole_file or (result.problems and not skip_bad):
                 result.counted = 0
             elif not dry_run:
@@ -173,12 +193,13 @@ class _Reader:
 
     def __init__(
         self, collection: SurveyFolder, survey: "Survey", encoding: str | None, mapping: Sequence[tuple[str, str]],
-        *, keep_key: bool, incomplete: bool,
+        words: WordValues, *, keep_key: bool, incomplete: bool,
     ) -> None:  # fmt: skip
         self.collection = collection
         self.survey = survey
         self.encoding = encoding
         self.given = mapping
+        self.words = words
         self.incomplete = incomplete
         self.result = Imported()
         self.taken: list[_Candidate] = []
@@ -206,7 +227,10 @@ class _Reader:
 
     def _read_csv(self, raw: bytes, path: Path) -> None:
         table = read_table(raw, path, self.encoding, lambda headings: matching(self.survey, headings))
-        columns = columns_of(self.survey, table.headings, self.given)
+        turned = [question.id for question in self.survey.questions if any(map(str.isdigit, self.words.of(question)))]
+        columns = columns_of(self.survey, table.headings, self.given, layout=table.layout, rescaled=turned)
+        if columns.suggestions:
+            self.result.mapping = list(dict.fromkeys([*self.given, *self.result.mapping, *columns.suggestions]))
         self.result.columns += [(path, column) for column in columns.columns]
         for heading, identifier, values in columns.problems:
             self.result.whole_file = True
@@ -214,9 +238,43 @@ class _Reader:
             self.result.problems.append(ImportProblem(path, identifier, values, 1, heading))
         # nothing is imported if a column is ambiguous, but problems in the other columns are reported in the same run
         survey = replace(self.survey, questions=columns.certain(self.survey)) if columns.problems else self.survey
+        foreign = self._foreign_words(table, survey, columns, path)
         counts: Counter[str] = Counter()
         for row in table.rows:
-            self._take_row(row, table.headings, survey, columns, path, counts)
+            self._take_row(row, table.headings, survey, columns, path, counts, foreign)
+
+    def _foreign_words(self, table: Sheet, survey: "Survey", columns: Columns, path: Path) -> dict[str, Counter[str]]:
+        """Return the words of ratings that say no level, by question, and note one problem for each."""
+        foreign = {}
+        rows = [row.cells for row in table.rows if len(row.cells) >= len(table.headings) and self._counts(row, columns)]
+        for question in survey.questions:
+            column = next(iter(columns.of(question.id)), None)
+            if question.kind != "rating" or column is None:
+                continue
+            texts = [cells[column.index] for cells in rows]
+            if has_codes(question, texts, self.words) and question.id not in self.result.coded:
+                self.result.coded.append(question.id)
+            words = foreign_words(question, texts, self.words)
+            if words:
+                foreign[question.id] = words
+                named = ", ".join(f"{word[:40]} ({count})" for word, count in words.most_common(MOST_NAMED))
+                values = {
+                    "question": question.id,
+                    "words": named + (" …" if len(words) > MOST_NAMED else ""),
+                    "pairs": ",".join(f"{word[:40]}=LEVEL" for word, _ in words.most_common(MOST_NAMED)),
+                    "levels": question.levels,
+                }
+                message = Message(
+                    "survey_import.words",
+                    "these answers are words, not levels from 1 to {levels}: {words}",
+                    hint="say which level each word is: --values '{question}:{pairs}' (`-` for no answer)",
+                )
+                self.result.problems.append(ImportProblem(path, message, values, 1, column.heading))
+        return foreign
+
+    def _counts(self, row: SheetRow, columns: Columns) -> bool:
+        """Return whether a row is of somebody who submitted the form."""
+        return not columns.preview(row.cells) and (self.incomplete or not columns.unfinished(row.cells))
 
     def _take_row(
         self,
@@ -226,6 +284,7 @@ class _Reader:
         columns: Columns,
         path: Path,
         tally: "Counter[str]",
+        foreign: Mapping[str, Counter[str]],
     ) -> None:
         if len(row.cells) < len(headings) or any(cell.strip() for cell in row.cells[len(headings) :]):
             counts = {"cells": len(row.cells), "columns": len(headings)}
@@ -246,14 +305,26 @@ class _Reader:
                 ]
             )
             return
-        if not self.incomplete and columns.unfinished(row.cells):
-            self.result.incomplete += 1
+        if not self._counts(row, columns):
+            if columns.preview(row.cells):
+                self.result.previews += 1
+            else:
+                self.result.incomplete += 1
             return
-        raw, problems = _raw(survey, row, columns, path)
+        if any(
+            " ".join(row.cells[column.index].split()) in foreign.get(column.question, ()) for column in columns.columns
+        ):
+            self._skip([])  # its column has a problem
+            return
+        raw, problems = self._raw(survey, row, columns, path)
         if not problems and not any(text.strip() for texts in raw.values() for text in texts):
             self.result.blank += 1
             return
         values, wrong = read_values(survey, raw)
+        for problem in wrong:
+            known = self.result.unknown_options.setdefault(problem.question, [])
+            if problem.id == "survey.no_option" and problem.values["value"] not in known:
+                known.append(problem.values["value"])
         at = {column.question: column.heading for column in columns.columns if column.question}
         problems += [
             ImportProblem(path, problem.id, dict(problem.values), row.line, at.get(problem.question, problem.question))
@@ -266,6 +337,44 @@ class _Reader:
         tally[same] += 1
         count = 1 if token or columns.identify(row.cells) else tally[same]
         self._take(values, f"{count} {same}", token, problems, ImportProblem(path, "", {}, row.line, "token"))
+
+    def _raw(
+        self, survey: "Survey", row: SheetRow, columns: Columns, path: Path
+    ) -> tuple[dict[str, list[str]], list[ImportProblem]]:
+        """Return the texts of a row by question; several columns of one question are combined."""
+        raw: dict[str, list[str]] = {}
+        problems: list[ImportProblem] = []
+        for question in survey.questions:
+            for column in columns.of(question.id):
+                cell = row.cells[column.index]
+                if not column.option:
+                    text = cell
+                    if question.kind == "choices":
+                        text = self.words.replaced_in(question, cell)
+                    elif question.kind != "text":
+                        text = self.words.replaced(question, cell)
+                    raw.setdefault(question.id, []).append(text)
+                elif plain(cell) in YES or plain(cell) in _names_of(survey, question.id, column.option):
+                    raw.setdefault(question.id, []).append(column.option)
+                elif plain(cell) not in NO and column.heading.rstrip().casefold().endswith("[other]"):
+                    # LimeSurvey writes there what people typed beside "other"
+                    raw.setdefault(question.id, []).append(column.option)
+                    self.result.other_texts += 1
+                elif plain(cell) not in NO:
+                    values = {"value": " ".join(cell.split())[:60]}
+                    problems.append(
+                        ImportProblem(
+                            path,
+                            Message(
+                                "survey_import.no_yes",
+                                "{value} does not say whether the option was chosen: use Y or leave it empty",
+                            ),
+                            values,
+                            row.line,
+                            column.heading,
+                        )
+                    )
+        return raw, problems
 
     def _read_saved(self, raw: bytes, path: Path) -> None:
         """Read a file of the offline page, which contains one answer."""
@@ -331,36 +440,6 @@ class _Reader:
     def _skip(self, problems: list[ImportProblem]) -> None:
         self.result.skipped += 1
         self.result.problems += problems
-
-
-def _raw(
-    survey: "Survey", row: SheetRow, columns: Columns, path: Path
-) -> tuple[dict[str, list[str]], list[ImportProblem]]:
-    """Return the texts of a row by question; several columns of one question are combined."""
-    raw: dict[str, list[str]] = {}
-    problems: list[ImportProblem] = []
-    for question in survey.questions:
-        for column in columns.of(question.id):
-            cell = row.cells[column.index]
-            if not column.option:
-                raw.setdefault(question.id, []).append(cell)
-            elif plain(cell) in YES or plain(cell) in _names_of(survey, question.id, column.option):
-                raw.setdefault(question.id, []).append(column.option)
-            elif plain(cell) not in NO:
-                values = {"value": " ".join(cell.split())[:60]}
-                problems.append(
-                    ImportProblem(
-                        path,
-                        Message(
-                            "survey_import.no_yes",
-                            "{value} does not say whether the option was chosen: use Y or leave it empty",
-                        ),
-                        values,
-                        row.line,
-                        column.heading,
-                    )
-                )
-    return raw, problems
 
 
 def _names_of(survey: "Survey", identifier: str, option: str) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Read an exported table with any of the usual encodings and delimiters, within limits, and never partially.
+"""Read an exported table: CSV with any of the usual encodings and delimiters, or xlsx; within limits, never partially.
 
 Source of the format: RFC 4180; delimiters `;` and tab as spreadsheets write them.
 """
@@ -7,8 +7,12 @@ import csv
 import io
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
+from hackathon.survey.heading_rows import MOST_ROWS as MOST_HEADING_ROWS
+from hackathon.survey.heading_rows import Headings, Layout, headings_of
+from hackathon.survey.workbook import OLE, ZIP, read_workbook
 from hackathon.text.errors import RequestError
 from hackathon.text.files import open_regular
 
@@ -37,6 +41,8 @@ class Sheet:
     rows: tuple[SheetRow, ...]
     """Rows that are not blank."""
     encoding: str
+    """`xlsx` for a workbook."""
+    layout: Layout = ""
 
 
 def read_file(path: Path) -> bytes:
@@ -58,8 +64,11 @@ def read_file(path: Path) -> bytes:
 def read_table(raw: bytes, path: Path, encoding: str | None, fitting: Callable[[Sequence[str]], int]) -> Sheet:
     """Return the table in a file's bytes; `fitting` counts the meaningful headings of a guess.
 
-    Raises RequestError: wrong or unknown encoding, NUL characters, an unclosed quotation mark (a truncated file).
+    Raises RequestError: wrong or unknown encoding, NUL characters, an unclosed quotation mark (a truncated file), a
+    workbook that cannot be read.
     """
+    if raw.startswith((ZIP, OLE)):
+        return _workbook_table(raw, path, fitting)
     best: tuple[int, int, str, str, str] | None = None
     failure: RequestError | None = None
     for name in [encoding] if encoding else _encodings(raw):
@@ -70,7 +79,7 @@ def read_table(raw: bytes, path: Path, encoding: str | None, fitting: Callable[[
             continue
         for delimiter in DELIMITERS:
             try:
-                cells = _headings(text, path, delimiter)
+                cells = _headings(text, path, delimiter, fitting).texts
             except RequestError as error:
                 failure = failure or error
                 continue
@@ -82,13 +91,53 @@ def read_table(raw: bytes, path: Path, encoding: str | None, fitting: Callable[[
     if best is None:
         raise failure or RequestError("survey_import.empty", "the file is empty", file=path)
     _, _, name, delimiter, text = best
-    rows = list(_rows(text, path, delimiter))
-    body = tuple(SheetRow(line, tuple(cells)) for line, cells in rows[1:] if any(cell.strip() for cell in cells))
-    return Sheet(tuple(cell.strip() for cell in rows[0][1]), body, name)
+    return _table(list(_rows(text, path, delimiter)), name, fitting)
 
 
-def _headings(text: str, path: Path, delimiter: str) -> list[str]:
-    return next(_rows(text, path, delimiter), (1, []))[1]
+def _workbook_table(raw: bytes, path: Path, fitting: Callable[[Sequence[str]], int]) -> Sheet:
+    """Return the sheet whose headings have most meanings, the first one of equal ones."""
+    best: tuple[int, Sheet, str] | None = None
+    for sheet in read_workbook(raw, path, MOST_ROWS, MOST_COLUMNS):
+        if not sheet.rows:
+            continue
+        table = _table(sheet.rows, "xlsx", fitting)
+        if best is None or fitting(table.headings) > best[0]:
+            best = fitting(table.headings), table, sheet.formula
+    if best is None:
+        raise RequestError("survey_import.empty", "the file is empty", file=path)
+    _, table, formula = best
+    if formula:
+        raise RequestError(
+            "survey_import.formula",
+            "cell {cell} is a formula, and formulas are not evaluated",
+            hint="replace formulas by their values (copy, then paste values), or export the sheet as CSV",
+            file=path,
+            cell=formula,
+        )
+    # a workbook leaves out the empty cells at the end of a row
+    width = len(table.headings)
+    rows = (SheetRow(row.line, row.cells + ("",) * (width - len(row.cells))) for row in table.rows)
+    return Sheet(table.headings, tuple(rows), table.encoding, table.layout)
+
+
+def _table(rows: list[tuple[int, list[str]]], name: str, fitting: Callable[[Sequence[str]], int]) -> Sheet:
+    headings = headings_of([cells for _, cells in rows[:MOST_HEADING_ROWS]], fitting)
+    body = (
+        SheetRow(line, tuple(cells)) for line, cells in rows[headings.rows :] if any(cell.strip() for cell in cells)
+    )
+    return Sheet(headings.texts, tuple(body), name, headings.layout)
+
+
+def _headings(text: str, path: Path, delimiter: str, fitting: Callable[[Sequence[str]], int]) -> Headings:
+    rows: list[list[str]] = []
+    try:
+        for _, cells in islice(_rows(text, path, delimiter), MOST_HEADING_ROWS):
+            rows.append(cells)
+    except RequestError:
+        if not rows:
+            raise
+        # damage below the first row says nothing about the delimiter; whoever reads all rows reports it
+    return headings_of(rows, fitting) if rows else Headings(())
 
 
 def _encodings(raw: bytes) -> Sequence[str]:

@@ -23,11 +23,12 @@ LONGEST_LIST = 10_000
 """Characters of several choices in one text."""
 NOTHING = frozenset({"n/a", "no answer", "無回答", "回答なし", "未回答"})
 """Values of other programs for a question without an answer."""
-_LEVEL = re.compile(r"a?0*(\d{1,4})(?:\.0+)?\s*(.*)\Z", re.DOTALL)
+_LEVEL = re.compile(r"(?:ao?)?0*(\d{1,4})(?:\.0+)?\s*(.*)\Z", re.DOTALL)
 _NUMBER = re.compile(r"([+-]?(?:\d{1,20}(?:\.\d{0,20})?|\.\d{1,20})(?:e[+-]?\d{1,3})?)\s*(.*)\Z", re.DOTALL)
 _GROUPED = re.compile(r"[+-]?\d{1,3}(?:,\d{3})+(?:\.\d+)?(?!\S*,)")
 _BRACKETS = {"(": ")", "[": "]", "「": "」", "【": "】", "〔": "〕"}
-_SEPARATORS = ";,、\n\t|"
+_AROUND = " ()[]「」【】〔〕:.,-–—=、。・"
+SEPARATORS = ";,、\n\t|"
 
 
 @dataclass(frozen=True)
@@ -150,6 +151,17 @@ def _rating(question: Question, texts: Sequence[str]) -> int:
         raise wrong
     if remaining and not _only_a_label(remaining, level, question, {*low, *high}):
         raise wrong
+    label = remaining.strip(_AROUND)
+    if (level == 1 and label in set(high) - set(low)) or (level == question.levels and label in set(low) - set(high)):
+        raise _Wrong(
+            Message(
+                "survey.level_of_other_end",
+                "{value}: the label belongs to the other end of the scale",
+                hint="if the scale of the form runs the other way, say so: --values '{question}:{value}=LEVEL,…'",
+            ),
+            value=_shown(text),
+            question=question.id,
+        )
     return level
 
 
@@ -244,7 +256,7 @@ def _several(question: Question, names: Mapping[str, str], text: str) -> list[st
                 at = end
                 break
         else:
-            if parts[at].strip() and parts[at] not in _SEPARATORS:
+            if parts[at].strip() and parts[at] not in SEPARATORS:
                 raise _unknown_option(question, parts[at].strip())
             at += 1
     return options
@@ -252,7 +264,7 @@ def _several(question: Question, names: Mapping[str, str], text: str) -> list[st
 
 def _parted(text: str) -> list[str]:
     """Return a text's pieces and the signs between them, in their order."""
-    return re.split(f"([{_SEPARATORS}])", unicodedata.normalize("NFKC", text))
+    return re.split(f"([{SEPARATORS}])", unicodedata.normalize("NFKC", text))
 
 
 def _number(question: Question, texts: Sequence[str]) -> float | int:

@@ -43,6 +43,25 @@ class Told(Sayable):
     values: Mapping[str, Any] = field(default_factory=dict)
 
 
+class Worded(str):
+    """A message as text, which `reworded` says again in the language of another reader."""
+
+    message: object
+    """What `str` says in the current language: an error, or something `Sayable`."""
+
+    @classmethod
+    def of(cls, message: object) -> "Worded":
+        """Return a message's text in the current language."""
+        text = cls(str(message))
+        text.message = message
+        return text
+
+
+def reworded(text: str) -> str:
+    """Return a text in the current language, if it is known from what message it is; else the text itself."""
+    return str(text.message) if isinstance(text, Worded) else text
+
+
 def tell(identifier: str, **values: object) -> Told:
     """Return a message that is kept until somebody reads it; `stored.STORED` has its text."""
     return Told(identifier, values)

@@ -3,7 +3,7 @@
 import re
 import time
 
-from hackathon.text.messages import N_
+from hackathon.text.messages import N_, _
 
 WEEKDAY_TEXTS = {
     0: N_("Mon"),
@@ -137,21 +137,26 @@ def format_moment(seconds: float, form: str) -> str:
 
 
 def format_age(seconds: float) -> str:
-    """Return a duration as one short number: `12 s`, `4 min`, `3.5 h`, `2.1 d`."""
+    """Return a duration as one short number in the reader's language: `12 s`, `4 min`, `3.5 h`, `2.1 d`."""
     if seconds < 100:
-        return f"{seconds:.0f} s"
+        return _("{seconds} s", seconds=f"{seconds:.0f}")
     if seconds < 6000:
-        return f"{seconds / 60:.0f} min"
+        return _("{minutes} min", minutes=f"{seconds / 60:.0f}")
     if seconds < 48 * 3600:
-        return f"{seconds / 3600:.1f} h"
-    return f"{seconds / 86400:.1f} d"
+        return _("{hours} h", hours=f"{seconds / 3600:.1f}")
+    return _("{days} d", days=f"{seconds / 86400:.1f}")
 
 
 def format_duration(seconds: float) -> str:
-    """Return a duration to the second: `40 s`, `8 min 40 s`, `2 h 5 min`, `3 d 4 h`."""
-    remaining = max(0, round(seconds))
-    for unit, size, smaller, part in (("d", 86400, "h", 3600), ("h", 3600, "min", 60), ("min", 60, "s", 1)):
-        if remaining >= size:
-            count, over = divmod(remaining, size)
-            return f"{count} {unit} {over // part} {smaller}" if over // part else f"{count} {unit}"
-    return f"{remaining} s"
+    """Return a duration to the second in the reader's language: `40 s`, `8 min 40 s`, `2 h 5 min`, `3 d 4 h`."""
+    minutes, remaining = divmod(max(0, round(seconds)), 60)
+    hours, minutes = divmod(minutes, 60)
+    days, hours = divmod(hours, 24)
+    if days:
+        return _("{days} d {hours} h", days=days, hours=hours) if hours else _("{days} d", days=days)
+    if hours:
+        return _("{hours} h {minutes} min", hours=hours, minutes=minutes) if minutes else _("{hours} h", hours=hours)
+    if minutes:
+        text = _("{minutes} min {seconds} s", minutes=minutes, seconds=remaining)
+        return text if remaining else _("{minutes} min", minutes=minutes)
+    return _("{seconds} s", seconds=remaining)

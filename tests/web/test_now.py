@@ -1,6 +1,7 @@
 """The Now page: who needs help, in the order of urgency, and calm when nobody does."""
 
 import os
+import re
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +18,9 @@ from hackathon.config.event import Event, Member, Team, Tutor
 from hackathon.index.catalog import Catalog
 from hackathon.index.projects import ProjectFolder
 from hackathon.index.record import CauseText, RunEntry
+from hackathon.text.errors import RequestError
 from hackathon.text.messages import speaking
+from hackathon.text.told import Worded
 from hackathon.text.units import format_moment
 from hackathon.web.attention.now import now_view
 from hackathon.web.routing.registry import values_of
@@ -146,9 +149,31 @@ def test_the_most_urgent_comes_first_in_both_languages(tmp_path: Path) -> None:
     ):  # fmt: skip
         assert words in text
     ja = read(page("now", looked, "ja")).text
-    assert (
-        "質問 1 チーム · 失敗 1 件" in ja and "15 min のあいだ出力がありません" in ja and "Running normally" not in ja
-    )
+    assert "質問 1 チーム · 失敗 1 件" in ja and "15 分前から出力がありません" in ja and "Running normally" not in ja
+
+
+@pytest.mark.parametrize("kind", ["now", "runs", "teams", "team", "cluster"])
+def test_no_duration_is_in_english_on_a_japanese_page(kind: str) -> None:
+    runs = [
+        run(1, progress=NOW - 47 * MINUTE, started=NOW - 90 * MINUTE),
+        run(2, progress=None, started=NOW - 30 * 3600, walltime=60 * 3600),
+        run(3, state="QUEUED", submitted=NOW - 70 * MINUTE, started=None),
+        run(4, state="HELD", submitted=NOW - 50 * 3600, started=None),
+        failed(5),
+    ]  # fmt: skip
+    runs = [replace(entry, project=f"/event/aurora/{entry.id}") for entry in runs]
+    looked = source(*runs, event=Event("E", teams=[Team("aurora", members=[Member("ada")])]))
+    key = "aurora" if kind == "team" else ""
+    text = read(page(kind, looked, "ja", key)).text
+    assert not re.findall(r"\d (?:min|h|s|d)(?![\w-])", text), text
+    assert kind != "now" or ("47 分前" in text and "2.1 日" in text)
+
+
+def test_words_of_the_scheduler_are_the_readers() -> None:
+    known = Worded.of(RequestError("survey_import.empty", "the file is empty"))
+    for kind in ("now", "cluster"):
+        text = read(page(kind, source(run(), problems=(known, "plain words")), "ja")).text
+        assert "ファイルが空です" in text and "plain words" in text and "the file is empty" not in text
 
 
 def test_calm() -> None:

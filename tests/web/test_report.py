@@ -1,5 +1,6 @@
 """The report on an event: what it says, what it leaves out, and that nothing of somebody else's is lost."""
 
+import io
 import re
 import shutil
 import sys
@@ -20,16 +21,20 @@ from hackathon.config.event import Article, Photograph
 from hackathon.config.load import load_event
 from hackathon.index.catalog import Catalog
 from hackathon.index.gather import gather
+from hackathon.survey.collection import Collection
+from hackathon.survey.publication import summary_of
 from hackathon.text.endings import POLITE, plain_style
 from hackathon.text.errors import RequestError
 from hackathon.text.messages import speaking
+from hackathon.usage.usage import usage
 from hackathon.web.page import figures
 from hackathon.web.page.dates import days_text
 from hackathon.web.report import files as files_of_report
 from hackathon.web.report import signed_files as made_files
 from hackathon.web.report.files import report_files
-from hackathon.web.report.report import report_view
+from hackathon.web.report.report import report_view, told_apart
 from hackathon.web.report.signed_files import MARK, signed, unchanged, write_together
+from hackathon.web.views.survey import survey_view
 from support.event_2019 import MEANS, TEAMS, event_2019
 from support.pages.rendered import HOSTILE, NOT_SHOWN, Page
 from support.samples.photographs import jpeg, png
@@ -101,8 +106,6 @@ def written(event: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path
 
 
 def _run(patch: pytest.MonkeyPatch, *words: str, expect: int = 0) -> tuple[str, str]:
-    import io
-
     out, err = io.StringIO(), io.StringIO()
     patch.setattr(sys, "stdout", out)
     patch.setattr(sys, "stderr", err)
@@ -129,6 +132,76 @@ def test_the_files_are_there_in_both_languages(written: tuple[Path, str, str]) -
     assert all(unchanged(path) for path in folder.iterdir())
 
 
+def test_a_report_for_word(event: Path) -> None:
+    docx = pytest.importorskip("docx")
+    files, _ = report_files(_source(event), ["en", "ja"], word=True)
+    again, _ = report_files(_source(event), ["en", "ja"], word=True)
+    assert files["report.docx"] == again["report.docx"]
+    for language, name in (("en", "report"), ("ja", "report.ja")):
+        raw, markdown = files[f"{name}.docx"], str(files[f"{name}.md"])
+        assert isinstance(raw, bytes)
+        document = docx.Document(io.BytesIO(raw))
+        headings = [each.text for each in document.paragraphs if each.style.name.startswith(("Heading", "Title"))]
+        plain = [line.lstrip("# ").replace("\\", "") for line in markdown.splitlines() if line.startswith("#")]
+        assert headings == plain
+        assert len(document.tables) == len(re.findall(r"^\|(?: ?-{3,}:? ?\|)+$", markdown, re.MULTILINE))
+        text = "\n".join(
+            [each.text for each in document.paragraphs]
+            + [cell.text for table in document.tables for row in table.rows for cell in row.cells]
+        )
+        assert "**" not in text and "\\" not in text and "<!--" not in text
+        assert {"en": "Check early.", "ja": "準備の確認を早めに行う。"}[language] in text
+        assert not any(word in text for word in ("akari", "a017", "/lustre"))
+
+
+def test_a_changed_report_for_word_is_not_written_over(event: Path, tmp_path: Path) -> None:
+    docx = pytest.importorskip("docx")
+    files, _ = report_files(_source(event), ["en"], word=True)
+    write_together(tmp_path, files)
+    write_together(tmp_path, files)
+    assert unchanged(tmp_path / "report.docx")
+    document = docx.Document(str(tmp_path / "report.docx"))
+    document.add_paragraph("My own words.")
+    document.save(str(tmp_path / "report.docx"))
+    with pytest.raises(RequestError):
+        write_together(tmp_path, files)
+
+
+def test_word_needs_a_package(event: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setitem(sys.modules, "docx", None)
+    monkeypatch.setenv("HACKATHON_LANG", "en")
+    _, err = _run(monkeypatch, "event", "report", str(event), "--to", str(tmp_path), "--docx", "--no-ask", expect=2)
+    assert "pip install python-docx" in err and not list(tmp_path.iterdir())
+
+
+def test_surveys_with_one_title_are_told_apart(event: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "event"
+    shutil.copytree(event, folder)
+    for name in ("first", "second"):
+        write_survey(folder, name)
+    write_survey(folder, "third", values={"title": "Another"})
+    summaries = [summary_of(Collection(folder / "surveys" / name)) for name in ("first", "second", "third")]
+    with speaking("en"):
+        titles = [survey.title for survey in told_apart(survey_view(summary) for summary in summaries)]
+    assert len(set(titles)) == 3 and titles[0].endswith(" (first)") and titles[2] == "Another"
+
+
+def test_use_against_the_budget(event: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "event"
+    shutil.copytree(event, folder)
+    values = yaml.safe_load((folder / "hackathon.yaml").read_text("utf-8"))
+    values["clusters"] = {**values.get("clusters", {}), "reedbush-h": {"budget": {"node_hours": 0.2}}}
+    (folder / "hackathon.yaml").write_text(yaml.safe_dump(values, allow_unicode=True), "utf-8")
+    with speaking("en"):
+        view = report_view(_source(folder), usage=usage(load_event(folder), folder))
+    # 8 nodes for 140 s are 0.311 node-hours
+    assert view.has_budgets and view.used[0].budget == "156 % of 0.2 node-hours"
+    del values["clusters"]["reedbush-h"]["budget"]
+    (folder / "hackathon.yaml").write_text(yaml.safe_dump(values, allow_unicode=True), "utf-8")
+    with speaking("en"):
+        assert not report_view(_source(folder), usage=usage(load_event(folder), folder)).has_budgets
+
+
 def test_participation_of_2019_in_a_sentence_and_a_table(report: Path) -> None:
     english = _section((report / "report.md").read_text("utf-8"), "Participants")
     assert "8 teams were selected." in english and "applied" not in english, "nobody said how many applied"
@@ -136,8 +209,8 @@ def test_participation_of_2019_in_a_sentence_and_a_table(report: Path) -> None:
     for row in ("8", "6", "11"):
         assert f"| {row} |" in english
     japanese = _section((report / "report.ja.md").read_text("utf-8"), "参加者")
-    assert "採択は8チームです。" in japanese and "応募" not in japanese
-    assert "6チーム、11人（学部学生1人、修士課程5人、博士課程4人、大学教職員1人）" in japanese
+    assert "採択は 8 チームです。" in japanese and "応募" not in japanese
+    assert "6 チーム、11 人（学部学生 1 人、修士課程 5 人、博士課程 4 人、大学教職員 1 人）" in japanese
     assert "| 修士課程 | 5 |" in japanese
 
 
@@ -163,7 +236,7 @@ def test_each_team_has_its_result_or_says_that_it_has_none(report: Path) -> None
     assert "6.86 times as fast with 8 processes as with 1 process, parallel efficiency 85.7 %" in teams["Aurora"]
     assert "weak scaling, reedbush-h, 900 → 6,173 samples/s" in teams["Aurora"]
     assert "From the records of the runs: throughput went from 1,000 to 4,096 samples/s" in teams["Borealis"]
-    assert "lr: 0.1 → 0.8" in teams["Borealis"]
+    assert "learning rate: 0.1 → 0.8" in teams["Borealis"]
     assert "No results are recorded." in teams["Cumulus"], "a public article does not count a team's failures"
     assert "No results are recorded." in teams["四つ葉"]
     table = [line for line in text.splitlines() if line.startswith("| Aurora")]
@@ -306,7 +379,7 @@ def test_a_team_that_did_not_come_is_counted_and_has_no_result(event: Path) -> N
 
 def test_sentences_end_as_the_event_wants_them(event: Path) -> None:
     polite, _ = report_files(_source(event), ["ja"], surveys=[])
-    assert "参加したのは6チーム、11人" in polite["report.ja.md"] and "）です。" in polite["report.ja.md"]
+    assert "参加したのは 6 チーム、11 人" in polite["report.ja.md"] and "）です。" in polite["report.ja.md"]
     assert not re.search(r"(?:(?<![まで])した|である|った|ない)。", _own_words(str(polite["report.ja.md"])))
     plain, _ = report_files(_source(event, report=Article(style="plain")), ["ja"], surveys=[])
     for name in ("report.ja.md", "report.ja.html"):

@@ -1,4 +1,4 @@
-"""`hackathon event report`: the article on an event, as Markdown and HTML."""
+"""`hackathon event report`: the article on an event, as Markdown, HTML and docx."""
 
 from pathlib import Path
 
@@ -30,9 +30,10 @@ from hackathon.text.messages import _, language
 @click.option("--to", "directory", metavar="DIR", type=click.Path(file_okay=False, path_type=Path),
               help=_("Write to DIR (default: the event's folder)."))  # fmt: skip
 @click.option("--title", default="", metavar="TEXT", help=_("Title of the report (default: the event's)."))
+@click.option("--docx", "word", is_flag=True, help=_("Also write report.docx, for Word."))
 @click.option("--force", is_flag=True, help=_("Also overwrite files that were changed."))
 @click.option("--no-ask", is_flag=True, help=_("Do not query the scheduler."))
-def command(folder: Path | None, directory: Path | None, title: str, force: bool, no_ask: bool) -> None:
+def command(folder: Path | None, directory: Path | None, title: str, word: bool, force: bool, no_ask: bool) -> None:
     from hackathon.cli.show import printable
     from hackathon.config.load import find_event, load_event
     from hackathon.index.gather import gather
@@ -41,8 +42,11 @@ def command(folder: Path | None, directory: Path | None, title: str, force: bool
     from hackathon.web.report.files import report_files
     from hackathon.web.report.report import remarks, report_view
     from hackathon.web.report.signed_files import write_together
+    from hackathon.web.report.word import check_word
     from hackathon.web.views.published_surveys import published, too_like, unfinished, unreadable
 
+    if word:
+        check_word()
     start = (folder or Path.cwd()).absolute()
     event_folder = find_event(start)
     if event_folder is None:
@@ -56,7 +60,7 @@ def command(folder: Path | None, directory: Path | None, title: str, force: bool
     source = without_hidden(gather(event_folder, event, ask=not no_ask))
     surveys, used = published(source), usage(event, event_folder, ask=not no_ask)
     languages = _languages(list(event.languages))
-    files, troubles = report_files(source, languages, surveys=surveys, usage=used, title=title)
+    files, troubles = report_files(source, languages, surveys=surveys, usage=used, title=title, word=word)
     missing = remarks(source, surveys, report_view(source, surveys, usage=used, title=title))
     if event.publish.surveys:
         missing += [

@@ -16,6 +16,7 @@ from hackathon.index.record import RunEntry, key_of
 from hackathon.runs.states import ENDING, HELD, OPEN, QUEUED, RUNNING, SUCCEEDED
 from hackathon.scaling.show import number, percent
 from hackathon.text.messages import N_, _, language
+from hackathon.text.told import reworded
 from hackathon.usage.overrun import Overrun, overruns
 from hackathon.usage.tables import BUDGET_KINDS
 from hackathon.web.attention.agenda import Agenda, agenda
@@ -179,7 +180,7 @@ def now_view(source: Catalog, tutor: str = "") -> NowView:
         succeeded=sum(run.state == SUCCEEDED for run in ended),
         now=now,
         team=source.team,
-        problems=tuple(line(text) for text in (*source.problems, problem) if text),
+        problems=tuple(line(reworded(text)) for text in (*source.problems, problem) if text),
         empty=not source.summaries,
         counts=tuple(counted.items()),
         old=tuple(old),

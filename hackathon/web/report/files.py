@@ -1,4 +1,4 @@
-"""The files of an event's report: Markdown and HTML in each language, and the drawings for Markdown."""
+"""The files of an event's report: Markdown, HTML and docx in each language, and the drawings for Markdown."""
 
 import base64
 import functools
@@ -30,6 +30,7 @@ from hackathon.web.page.survey_words import mean_text, quartiles, target_text
 from hackathon.web.report.report import ReportView, figures_of_surveys, report_figures, report_view
 from hackathon.web.report.sentences import words_of
 from hackathon.web.report.signed_files import MARK, signed
+from hackathon.web.report.word import check_word, word_document
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -49,12 +50,16 @@ def report_files(
     surveys: Sequence[SurveySummary] = (),
     usage: "Usage | None" = None,
     title: str = "",
+    word: bool = False,
 ) -> tuple[dict[str, str | bytes], list[str]]:
     """Return name → signed text of a report's files, masked by the event's publish rules, and the problems.
 
     `report.md` and `report.html` are English, `report.<language>.…` the others. Markdown refers to the drawings
-    `report-<survey>….svg` beside it; HTML embeds its own.
+    `report-<survey>….svg` beside it; HTML embeds its own. With `word` there is a docx of the Markdown, too; raises
+    RequestError where python-docx is missing.
     """
+    if word:
+        check_word()
     assert source.event is not None
     article = source.event.report
     rules = source.event.publish
@@ -82,6 +87,9 @@ def report_files(
                 "report.md.j2", language, words=words_of(view, masked=masked, pictures=drawings), **values
             )
             files[f"report{ending}.md"] = signed(text)
+            if word:
+                raw = {name: picture.raw for _, name, picture in photographs}
+                files[f"report{ending}.docx"] = word_document(text, raw, view.title)
             page = _page(language, {**values, "words": words_of(view, masked=masked), "shown": figures})
             # inserted after masking, because a digest or an encoded picture may look like a path
             page = mask_page(page, mask).replace(f'content="{POLICY}"', f'content="{_policy()}"', 1)

@@ -1,7 +1,7 @@
 """The content of an event's report in the current language, from records and `hackathon.yaml` only."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,10 +11,12 @@ from hackathon.event.participation import participation
 from hackathon.index.catalog import Catalog
 from hackathon.index.outcomes import EventCount, count, foremost, outcomes
 from hackathon.index.published import laptops, without_hidden
+from hackathon.scaling.show import number
 from hackathon.survey.records import SurveySummary
 from hackathon.text.messages import N_, _, localized
 from hackathon.usage.lost import Hours, by_cluster, hours_of
 from hackathon.usage.lost_tables import lost_sentence
+from hackathon.usage.tables import BUDGET_KINDS
 from hackathon.web.page.dates import days_text
 from hackathon.web.page.figures import Figure
 from hackathon.web.page.sanitize import block, line
@@ -28,7 +30,7 @@ from hackathon.web.views.survey import SurveyView, survey_figures, survey_view
 
 if TYPE_CHECKING:
     from hackathon.config.event import Event, Tutor
-    from hackathon.usage.usage import Usage
+    from hackathon.usage.usage import Sum, Usage
 
 _REMARK_TEXTS = {
     "none": N_("team {team}: no runs are recorded, or this account cannot read them: {place}"),
@@ -75,6 +77,8 @@ class UsedRow:
     node_hours: float
     gpu_hours: float | None
     tokens: float | None
+    budget: str = ""
+    """The share of each budget that was used, `126 % of 20 node-hours`; empty without a budget."""
 
 
 @dataclass(frozen=True)
@@ -144,6 +148,11 @@ class ReportView:
         return any(row.tokens is not None for row in self.used_in_all)
 
     @property
+    def has_budgets(self) -> bool:
+        """Whether any team has a budget."""
+        return any(row.budget for row in self.used)
+
+    @property
     def measured(self) -> tuple[TeamResult, ...]:
         """The teams with a speed-up on a machine of the event, which the table compares."""
         return tuple(team for team in self.teams if team.best is not None and team.best.compared)
@@ -195,13 +204,22 @@ def report_view(
         lost=lost_sentence(_hours(usage, source)) if usage is not None else "",
         problems=problems,
         solved=solved,
-        surveys=tuple(survey_view(summary) for summary in surveys) if rules.surveys else (),
+        surveys=told_apart(survey_view(summary) for summary in surveys) if rules.surveys else (),
         headline=headline.name if headline is not None else "",
         lessons=tuple(text for lesson in event.lessons if (text := _text(lesson))),
         made=time.strftime("%Y-%m-%d", time.localtime(source.now)),
         authors=tuple(text for author in event.report.authors if (text := line(localized(author), 200))),
         closing=_text(event.report.closing),
         photographs=tuple(PhotographView(line(caption, 300), file) for caption, file in pictures),
+    )
+
+
+def told_apart(surveys: Iterable[SurveyView]) -> tuple[SurveyView, ...]:
+    """Return surveys with titles that differ: those with one title get their names behind it."""
+    views = tuple(surveys)
+    titles = [view.title for view in views]
+    return tuple(
+        replace(view, title=f"{view.title} ({view.name})") if titles.count(view.title) > 1 else view for view in views
     )
 
 
@@ -287,6 +305,7 @@ def _used(usage: "Usage", source: Catalog) -> tuple[tuple[UsedRow, ...], tuple[U
             node_hours=total.spent.node_hours,
             gpu_hours=total.spent.gpu_hours or None,
             tokens=total.spent.tokens,
+            budget=_budget(total),
         )
         for total in usage.sums("team")
         if total.known and total.jobs and total.team not in source.hidden and total.cluster not in away
@@ -298,6 +317,17 @@ def _hours(usage: "Usage", source: Catalog) -> list[Hours]:
     """Return what became of the hours of `_used`, by cluster."""
     away, teams = laptops(source), {*usage.teams} - {*source.hidden}
     return by_cluster(entry for entry in hours_of(usage) if entry.team in teams and entry.cluster not in away)
+
+
+def _budget(total: "Sum") -> str:
+    """Return the share of each budget that a team used; empty without a budget."""
+    shares = [
+        _("{share} of {budget} {unit}", share=f"{100 * amount.share:.0f} %", budget=number(amount.budget, 3),
+          unit=_(BUDGET_KINDS[amount.kind]))
+        for amount in total.amounts
+        if amount.share is not None and amount.budget is not None
+    ]  # fmt: skip
+    return ", ".join(shares)
 
 
 def _sum(rows: Sequence[UsedRow], cluster: str) -> UsedRow:

@@ -25,7 +25,12 @@ def signed(text: str) -> str:
     """Return a text with its digest in place of MARK's zeros. Raises ValueError unless MARK occurs once."""
     if text.count(MARK) != 1:
         raise ValueError("the mark must stand in the text once")
-    return text.replace(_ZEROS, hashlib.sha256(text.encode("utf-8", "replace")).hexdigest(), 1)
+    return signed_bytes(text.encode("utf-8", "replace")).decode("utf-8")
+
+
+def signed_bytes(raw: bytes) -> bytes:
+    """Return a file's bytes with their digest in place of MARK's zeros. MARK occurs once."""
+    return raw.replace(_ZEROS.encode(), hashlib.sha256(raw).hexdigest().encode(), 1)
 
 
 def unchanged(path: Path) -> bool:

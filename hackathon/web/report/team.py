@@ -27,6 +27,10 @@ _TEAM_TEXTS = {
 
 LONGEST = 2000
 """Characters of a team's own description that a report quotes."""
+_KEY_TEXTS = {
+    "processes_per_node": N_("processes per node"), "gpus_per_node": N_("GPUs per node"), "threads": N_("threads"),
+    "lr": N_("learning rate"), "learning_rate": N_("learning rate"), "batch_size": N_("batch size"),
+}  # fmt: skip
 STEPS = 6
 """Changes of parameters in a sentence."""
 
@@ -182,6 +186,12 @@ def best_of(main: MainStudy) -> BestSpeedup:
     )
 
 
+def _name(key: str) -> str:
+    """Return what readers call a key of a request; a program's own parameters keep their names."""
+    text = _KEY_TEXTS.get(key)
+    return _(text) if text else key
+
+
 def changed_text(comparison: BeforeAfter) -> str:
     """Return the changes between a team's first measurement and its best one, as a sentence."""
     before, after = comparison.before, comparison.after
@@ -198,7 +208,7 @@ def changed_text(comparison: BeforeAfter) -> str:
         unit=before.unit,
     )
     if comparison.changed:
-        steps = [f"{change.name}: {change.before} → {change.after}" for change in comparison.changed[:STEPS]]
+        steps = [f"{_name(change.name)}: {change.before} → {change.after}" for change in comparison.changed[:STEPS]]
         text = joined(text, _("Changed: {steps}.", steps=listed(steps)))
     return text
 

@@ -19,6 +19,7 @@ from hackathon.text.errors import HackathonError
 from hackathon.text.messages import N_, _, localized
 from hackathon.text.numbers import finite
 from hackathon.text.paths import shipped
+from hackathon.text.told import reworded
 from hackathon.text.units import format_moment, format_size, format_walltime
 from hackathon.web.page.figures import Figure, drawn
 from hackathon.web.progress.occupancy import Occupancy, occupancy
@@ -137,7 +138,7 @@ def clusters_view(source: Catalog) -> ClustersView:
     clusters = tuple(
         _cluster(source, name, number, counts, occupancies.get(name)) for number, name in enumerate(names[:MOST], 1)
     )
-    problems = tuple(line(problem) for problem in source.problems) if source.live else ()
+    problems = tuple(line(reworded(problem)) for problem in source.problems) if source.live else ()
     return ClustersView(clusters, max(0, len(names) - MOST), source.live, problems)
 
 

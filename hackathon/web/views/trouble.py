@@ -4,7 +4,6 @@ from collections.abc import Callable
 
 from hackathon.index.progress import makes_no_progress
 from hackathon.index.record import RunEntry
-from hackathon.runs.load import INTERVALS, STANDS
 from hackathon.runs.states import (
     FAILED,
     HELD,

@@ -66,7 +66,7 @@ def words(run: Path, language: str = "en") -> str:
 def test_a_run_that_stood_still_says_since_which_step_and_how_long(tmp_path: Path) -> None:
     run = made(tmp_path, metered=520, printed=520)
     assert words(run).endswith("; it stood still since step 750 for 8 min 40 s before that")
-    assert "ステップ 750 から進んでいません" in words(run, "ja") and "8 min 40 s" in words(run, "ja")
+    assert "ステップ 750 から進んでいません" in words(run, "ja") and "8 分 40 秒は" in words(run, "ja")
 
 
 def test_without_a_meter_the_log_tells_how_long(tmp_path: Path) -> None:

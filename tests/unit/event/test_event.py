@@ -36,6 +36,7 @@ from hackathon.schedulers.slurm.parse import FIELD
 from hackathon.text.errors import RequestError
 from hackathon.text.messages import speaking
 from support.event_2019 import DAYS, TEAMS, event_2019, values_2019
+from support.paths import ROOT
 
 FILE = Path("hackathon.yaml")
 
@@ -371,6 +372,22 @@ def test_members_side_by_side_are_read(table: Write, head: str) -> None:
     ]  # fmt: skip
     assert [each.kind for each in found.teams[0].members] == ["master", "doctoral"]
     assert found.ignored == ("備考",)
+
+
+@pytest.mark.parametrize("head", ["代表者 氏名,区分", "氏名（1人目）,区分", "氏名,区分"])
+def test_what_has_no_number_is_the_first_members(table: Write, head: str) -> None:
+    rows = "北,青木,修士課程,馬場,博士課程\n南,千葉,修士課程,,\n"
+    found = read_table(table(f"チーム名,{head},氏名（2人目）,区分（2人目）\n{rows}"))
+    assert [[(member.name, member.kind) for member in team.members] for team in found.teams] == [
+        [("青木", "master"), ("馬場", "doctoral")], [("千葉", "master")],
+    ]  # fmt: skip
+
+
+def test_a_form_as_it_was_exported() -> None:
+    found = read_table(ROOT / "tests" / "samples" / "surveys" / "teams_form.csv")
+    assert [len(team.members) for team in found.teams] == [3, 2, 2, 2, 1, 1]
+    again = read_table(ROOT / "tests" / "samples" / "surveys" / "teams_form2.csv")
+    assert again.teams == found.teams and found.teams[0].members[0].kind == "master"
 
 
 @pytest.mark.parametrize(

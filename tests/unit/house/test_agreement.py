@@ -406,7 +406,7 @@ def test_a_team_with_two_projects_is_summed_up_by_one_of_them(shared: Readers) -
     slides = "".join(line for line in texts["slides"].splitlines() if "“toy”" not in line)
     for text in (result, done, slides):
         assert "64,408" not in text and "71,300" not in text and "50,000" not in text, text
-    assert "32.9 to 125.9" in done and "lr: 0.1 → 0.4" in done and "reedbush-h" in result
+    assert "32.9 to 125.9" in done and "learning rate: 0.1 → 0.4" in done and "reedbush-h" in result
     assert "64,408 → 71,300" in other and "“toy”" in texts["slides"]
     for page in (shared.site_page("team-cumulus"), shared.dashboard("team", "cumulus")):
         assert page.facts["lr"] == "0.4" and "Other projects" in page.text

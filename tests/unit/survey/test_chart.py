@@ -125,7 +125,7 @@ def test_any_number_of_levels_and_long_names_can_be_drawn(tmp_path: Path) -> Non
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("language", "words"), [("en", ["Satisfaction", "dissatisfied", "n = 11", "far off"]),
-                                                 ("ja", ["満足度", "不満", "n = 11", "大きく外れ"])])  # fmt: skip
+                                                 ("ja", ["満足度", "不満", "n = 11", "大きなずれ"])])  # fmt: skip
 def test_the_drawing_says_it_in_both_languages(tmp_path: Path, language: str, words: list[str]) -> None:
     pytest.importorskip("vl_convert")
     set_language(language)

@@ -109,6 +109,6 @@ def test_the_questionnaire_of_2019() -> None:
         ("comments", "text", "自由意見", 5, None),
     ]
     ends = [(each.low, each.high) for each in survey.questions[:4]]
-    assert ends[0] == ({"ja": "短", "en": "short"}, {"ja": "長", "en": "long"})
-    assert ends[1] == ends[2] == ({"ja": "易", "en": "easy"}, {"ja": "難", "en": "difficult"})
+    assert ends[0] == ({"ja": "短い", "en": "short"}, {"ja": "長い", "en": "long"})
+    assert ends[1] == ends[2] == ({"ja": "易しい", "en": "easy"}, {"ja": "難しい", "en": "difficult"})
     assert ends[3] == ({"ja": "不満", "en": "dissatisfied"}, {"ja": "満足", "en": "satisfied"})

@@ -117,7 +117,7 @@ def test_answering_on_a_terminal(event: Path, monkeypatch: pytest.MonkeyPatch) -
         "匿名",
         "難しさ",
         "1 = 易",
-        "9 は段階として読めません",
+        "9 は段階ではありません",
         "2  Boreas",
         "PyTorch, その他",
         "この内容で送りますか",
