@@ -284,11 +284,15 @@ class _Log:
         """Count the messages in the lines that are not searched."""
         for key, (spent, good) in self._spent.items():
             needle, span = needles[key // 2], (searched.done, searched.end)
-            more = self._block.of(needle.folded).count(needle.body, *span)
-            if more:
+            sure = spent == good and spent >= COUNTED_FROM and key % 2 == 0
+            patterns = [
+                pattern
+                for pattern in needle.wanted
+                if pattern.rule in self._found and (sure or not self._found[pattern.rule].cut)
+            ]
+            if patterns and (more := self._block.of(needle.folded).count(needle.body, *span)):
                 more -= searched.of(needle.folded).count(needle.body, *span)
-                sure = spent == good and spent >= COUNTED_FROM
-                self._add(key, more, [pattern for pattern in needle.wanted if pattern.rule in self._found], sure=sure)
+                self._add(key, more, patterns, sure=sure)
 
     def _add(self, key: int, more: int, patterns: Sequence[WantedPattern], *, sure: bool) -> None:
         """Count candidates of rules that have matched, if they are `sure` to match and the literal is not inexact."""

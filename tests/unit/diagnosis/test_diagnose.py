@@ -338,7 +338,7 @@ def test_the_line_of_the_own_program_is_named(
     _, out, _ = told(capsys, "status")
     assert "framework or program: Tensors whose shapes do not fit" in out
     _, out, _ = told(capsys, "--lang", "ja", "status")  # it was kept in English
-    assert "層に渡したテンソルの形が合っていません" in out
+    assert "形の合わないテンソルが" in out
     found = kept(run.directory)
     assert found is not None and found.program == "train.py:8"
     value = run.directory.client("diagnosis")
