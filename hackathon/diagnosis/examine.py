@@ -353,7 +353,7 @@ class _Examined:
             if evidence is None or match.rule.level not in ("root", "likely") or match.rule.part == "scheduler":
                 changed.append(match)
                 continue
-            # who tells that others did not come is not at fault
+            # a rank that waited for others in vain is not at fault
             if evidence.rank is not None or (match.rule.part, match.rule.level) == ("rendezvous", "likely"):
                 changed.append(match)
                 continue
