@@ -75,6 +75,8 @@ class Rule:
 
     `log:exception` and `log:first-event` also take patterns: of the exception that ended a rank, of the first event.
     """
+    guess: bool = False
+    """Its patterns are common words, which tell what the message is about: the cause stays unknown."""
     thresholds: dict[str, float] = field(default_factory=dict)
     """Numbers that the check compares with."""
     where: list[Literal["rank", "job", "scheduler"]] = field(default_factory=list)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from hackathon import __version__
 from hackathon.access.private import node_folder, open_private, private_folder
-from hackathon.diagnosis.findings import Evidence, Finding
+from hackathon.diagnosis.findings import CERTAIN, LIKELY, UNKNOWN, Evidence, Finding
 from hackathon.runs.directory import RunDirectory
 from hackathon.text.files import LARGEST, write_whole
 from hackathon.text.messages import LANGUAGES, language
@@ -121,5 +121,7 @@ def _from_json(value: dict[str, Any]) -> Finding:
         references=tuple(str(reference) for reference in value["references"]),
         ranks=tuple(int(rank) for rank in value["ranks"]),
         count=int(value["count"]),
+        at_least=value.get("at_least") is True,
+        certainty=certainty if (certainty := value.get("certainty")) in (LIKELY, UNKNOWN) else CERTAIN,
         program=program if _PROGRAM.fullmatch(program := str(value.get("program") or "")) else "",
     )

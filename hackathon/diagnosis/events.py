@@ -105,8 +105,25 @@ LETTERS = 300
 _PACKAGE = re.compile(r"(?:site|dist)-packages/(?P<name>[A-Za-z]\w*)")
 _BRACKETS = re.compile(r"\{[^{}\[\]()]+\}|\[[^{}\[\]()]+\]|\([^{}\[\]()]{12,}\)")
 _DEEPEST = 3
-# The frame of PyTorch 1.1 to 2.13 below that of the data set or of collate_fn.
-_IN_LOADER = re.compile(r"[/\\]torch[/\\]utils[/\\]data[/\\]_utils[/\\]worker\.py\", line \d+, in _worker_loop")
+# The frame of PyTorch 1.1 to 2.13 below that of the data set or of collate_fn, and its statement.
+_IN_LOADER = re.compile(
+    r"[/\\]torch[/\\]utils[/\\]data[/\\]_utils[/\\]worker\.py\", line \d+, in _worker_loop"
+    r"|^\s+data = fetcher\.fetch\(index\)"
+)
+# A message that states what is required or refused is itself the cause; one that sends the reader elsewhere is not.
+_REQUIREMENT = re.compile(
+    r"(?i)\b(?:must|should|ha(?:s|ve) to|needs? to|requires?|required|only (?:support|work|available|valid|allow)\w*"
+    r"|not (?:yet )?(?:supported|allowed|permitted|valid|compatible|installed|implemented|divisible)"
+    r"|(?:does|do)(?:n.t| not) support|can(?:not|.t| not) be (?:used|set|combined|passed|specified|called)|incompatible"
+    r"|mutually exclusive|at the same time|make sure|but got|instead|valid (?:values|options|choices)"
+    r"|do not (?:set|pass|use|specify)|no module named"
+    r"|please (?:set|use|pass|specify|provide|install|remove|add|select|choose|upgrade|downgrade|call))\b"
+)
+_ELSEWHERE = re.compile(
+    r"(?i)internal assert|should not happen|never happen|report (?:this|a bug)|(?:file|open) an issue"
+    r"|see (?:above|the (?:log|error))|for more (?:details|information)|look (?:up|above)"
+    r"|\b(?:NCCL|CUDA|HIP|cuDNN|cuBLAS|Gloo|MPI)\b"
+)
 _OWN_CHECK = re.compile(r"(?:raise|assert)\b")
 # Packages that only carry an exception from another process.
 _CARRIERS = frozenset({"ray", "hackathon"})
@@ -151,6 +168,12 @@ def kind_of_words(rules: Sequence[Rule], values: dict[str, str], place: str = ""
     plain = {rule.fact: rule for rule in reversed(rules) if not rule.patterns}
     general = plain.get(fact) or plain.get(EXCEPTION)
     return (general, values) if general is not None else None
+
+
+def states_requirement(exception: str) -> bool:
+    """Return whether an exception's message says what is required or refused."""
+    message = exception.partition(":")[2]
+    return bool(_REQUIREMENT.search(message)) and not _ELSEWHERE.search(message)
 
 
 def without_modules(text: str) -> str:

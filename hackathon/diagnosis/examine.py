@@ -2,6 +2,7 @@
 
 import re
 import tempfile
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -229,6 +230,7 @@ class _Examined:
                     offset,
                     hit.count,
                     ranks,
+                    at_least=hit.at_least,
                     time=evidence.time,
                     matched=self._matched(hit.rule, evidence.text),
                 )
@@ -344,13 +346,15 @@ class _Examined:
         unlabelled = sorted({(place.file, place.at) for place in tracebacks if place.rank is None})
         status = sum(end.code == 1 and end.rank not in explained for end in self._exits.failed)
         final = set(unlabelled[-status:]) if status else set(unlabelled) if not self._exits.ranks else set()
+        shared = _of_all(tracebacks, len(self._exits.failed))
         changed = []
         for match in matches:
             evidence = match.evidence
             if evidence is None or match.rule.level not in ("root", "likely") or match.rule.part == "scheduler":
                 changed.append(match)
                 continue
-            if evidence.rank is not None:
+            # a rank that waited for others in vain is not at fault
+            if evidence.rank is not None or (match.rule.part, match.rule.level) == ("rendezvous", "likely"):
                 changed.append(match)
                 continue
             inside = [
@@ -358,7 +362,7 @@ class _Examined:
                 for trace in tracebacks
                 if trace.rank is None and trace.file == match.file and trace.begin <= match.offset <= trace.end
             ]
-            if inside and inside[0] not in final:
+            if inside and (inside[0] not in final or inside[0] in shared):
                 changed.append(match)
                 continue
             rank = self._exits.culprit(evidence, exception=bool(inside), explained=explained if inside else frozenset())
@@ -512,6 +516,16 @@ class _Examined:
         put_down = frozenset(rank for rank, signalled in killed.items() if signalled)
         only = len(put_down) == len(killed)
         return Circumstances(failed, failed and not status.open, rank, ended, by_itself or raised, put_down, only)
+
+
+def _of_all(tracebacks: Sequence[Traceback], failed: int) -> set[tuple[int, int]]:
+    """Return (file, offset) of exceptions without a label that all failed ranks raised: no rank is at fault."""
+    same = Counter(traceback.exception for traceback in tracebacks if traceback.rank is None)
+    return {
+        (traceback.file, traceback.at)
+        for traceback in tracebacks
+        if traceback.rank is None and failed > 1 and same[traceback.exception] >= failed
+    }
 
 
 def _merged(file: LogFile, end: End) -> LogFile:

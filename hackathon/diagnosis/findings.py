@@ -2,7 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
+
+CERTAIN: Final = "certain"
+"""The words of the message stand for one cause."""
+LIKELY: Final = "likely"
+"""The message is near the cause."""
+UNKNOWN: Final = "unknown"
+"""The message tells what happened first, and perhaps what it is about."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +54,11 @@ class Finding:
     ranks: tuple[int, ...] = ()
     """All ranks concerned."""
     count: int = 1
-    """Occurrences, at least."""
+    """Occurrences."""
+    at_least: bool = False
+    """There may be more occurrences."""
+    certainty: str = CERTAIN
+    """How surely the message is the cause, judged by the rule alone: CERTAIN, LIKELY or UNKNOWN."""
     program: str = ""
     """`train.py:12`: the innermost line of the user's code in the traceback; empty without a traceback."""
     said: Mapping[str, tuple[str, str]] = field(default_factory=dict, compare=False)
@@ -66,5 +77,7 @@ class Finding:
             "references": list(self.references),
             "ranks": list(self.ranks),
             "count": self.count,
+            "at_least": self.at_least,
+            "certainty": self.certainty,
             "program": self.program or None,
         }

@@ -46,6 +46,8 @@ class RulePlace:
     time: float | None = None
     matched: int = 0
     """Characters that the rule's pattern matches: of two rules for one line, the more exact one counts."""
+    at_least: bool = False
+    """There may be more occurrences than `count`."""
 
     @property
     def rank(self) -> int | None:

@@ -7,9 +7,8 @@ from pathlib import Path
 from hackathon.config.rule import Part, Rule
 from hackathon.diagnosis.examine import Diagnosis, diagnose_run
 from hackathon.diagnosis.facts import RunFacts
-from hackathon.diagnosis.findings import Evidence
+from hackathon.diagnosis.findings import UNKNOWN, Evidence
 from hackathon.diagnosis.scrub import scrub
-from hackathon.diagnosis.show import NOT_KNOWN
 from hackathon.diagnosis.sources import of_run
 from hackathon.diagnosis.teach import TaughtLine, make_rule, place_of, place_of_text, try_rule
 from hackathon.runs.directory import RunDirectory, find_runs
@@ -50,7 +49,7 @@ def proposed(
     """
     diagnosis = diagnose_run(run, rules=known_rules)
     first = diagnosis.findings[0] if diagnosis.findings else None
-    if first is not None and first.level in ("root", "likely") and first.rule not in NOT_KNOWN:
+    if first is not None and first.level in ("root", "likely") and first.certainty != UNKNOWN:
         raise RequestError(
             "rules.add_explained",
             "rule {id} explains the failure of {run} already",
@@ -84,7 +83,7 @@ def proposed(
 def _decisive(diagnosis: Diagnosis) -> Iterator[Evidence]:
     """Yield the lines that may say what failed, the most likely first."""
     first = diagnosis.findings[0] if diagnosis.findings else None
-    if first is not None and first.evidence is not None and first.rule in NOT_KNOWN and first.evidence.text:
+    if first is not None and first.evidence is not None and first.certainty == UNKNOWN and first.evidence.text:
         yield first.evidence
     rank = diagnosis.status.first_rank if diagnosis.status is not None else None
     own = [line for line in diagnosis.unknown if line.rank is not None and line.rank == rank]

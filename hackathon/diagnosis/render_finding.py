@@ -5,8 +5,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from hackathon.config.rule import Rule
 from hackathon.diagnosis.check_command import NOT_KNOWN, check_command, quoted_in_commands, with_commands
-from hackathon.diagnosis.findings import Finding
+from hackathon.diagnosis.events import states_requirement
+from hackathon.diagnosis.findings import CERTAIN, LIKELY, UNKNOWN, Finding
 from hackathon.diagnosis.order import Ranked, RulePlace
 from hackathon.diagnosis.scan import LogFile
 from hackathon.logs.lines import line_ends
@@ -56,9 +58,18 @@ def finding_of(
         references=tuple(rule.references),
         ranks=best.ranks if best.hang else tuple(sorted({rank for match in ranked.places for rank in match.ranks})),
         count=max(1, sum(own) if own else sum(match.count for match in ranked.places)),
+        at_least=any(match.at_least for match in ranked.places),
+        certainty=_certainty(rule, values),
         program=next((match.own_line for match in ranked.places if match.own_line and match.ranks == best.ranks), ""),
         said=translations,
     )
+
+
+def _certainty(rule: Rule, values: Mapping[str, str]) -> str:
+    """Return how surely a rule's message is the cause; that of an exception which says so itself is likely."""
+    if rule.guess:
+        return LIKELY if states_requirement(values.get("exception", "")) else UNKNOWN
+    return CERTAIN if rule.level == "root" else LIKELY
 
 
 def _title(best: RulePlace, values: Mapping[str, str]) -> str:

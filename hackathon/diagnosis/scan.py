@@ -87,7 +87,9 @@ class Hit:
     order: tuple[int, int]
     """(index of the file, offset of the line)"""
     count: int = 1
-    """Occurrences, at least."""
+    """Occurrences."""
+    at_least: bool = False
+    """There may be more occurrences."""
 
 
 class Scanner:
@@ -194,6 +196,8 @@ class _Found:
     counts: dict[int | None, int] = field(default_factory=dict)
     more: dict[int, int] = field(default_factory=dict)
     """Key of a literal → candidates that were counted without verification."""
+    cut: bool = False
+    """Candidates were left out that were not counted."""
 
 
 class RuleLimits:
@@ -279,18 +283,25 @@ class _Log:
     def _count(self, searched: Block, needles: Sequence[Needle]) -> None:
         """Count the messages in the lines that are not searched."""
         for key, (spent, good) in self._spent.items():
-            if key % 2 or spent != good or spent < COUNTED_FROM:
-                continue
             needle, span = needles[key // 2], (searched.done, searched.end)
-            more = self._block.of(needle.folded).count(needle.body, *span)
-            if more:
+            sure = spent == good and spent >= COUNTED_FROM and key % 2 == 0
+            patterns = [
+                pattern
+                for pattern in needle.wanted
+                if pattern.rule in self._found and (sure or not self._found[pattern.rule].cut)
+            ]
+            if patterns and (more := self._block.of(needle.folded).count(needle.body, *span)):
                 more -= searched.of(needle.folded).count(needle.body, *span)
-                self._add(key, more, [pattern for pattern in needle.wanted if pattern.rule in self._found])
+                self._add(key, more, patterns, sure=sure)
 
-    def _add(self, key: int, more: int, patterns: Sequence[WantedPattern]) -> None:
+    def _add(self, key: int, more: int, patterns: Sequence[WantedPattern], *, sure: bool) -> None:
+        """Count candidates of rules that have matched, if they are `sure` to match and the literal is not inexact."""
         for pattern in patterns:
-            counts = self._found[pattern.rule].more
-            counts[key] = counts.get(key, 0) + more
+            matches = self._found[pattern.rule]
+            if sure and key % 2 == 0:
+                matches.more[key] = matches.more.get(key, 0) + more
+            elif more:
+                matches.cut = True
 
     def wants(self, rule: int) -> bool:
         """Return whether a rule applies to this log."""
@@ -337,9 +348,8 @@ class _Log:
             self._repeats = Repeats()
         missing = [pattern for pattern in patterns if pattern.rule not in self._found]
         text = searched.of(needle.folded)
-        if sure and key % 2 == 0:
-            more = text.count(needle.body, position, self._block.end)
-            self._add(key, more, [pattern for pattern in patterns if pattern not in missing])
+        more = text.count(needle.body, position, self._block.end)
+        self._add(key, more, [pattern for pattern in patterns if pattern not in missing], sure=sure)
         missing = [pattern for pattern in missing if not pattern.leading or self._stands_in(searched.decoded, pattern)]
         if not missing:
             return
@@ -436,8 +446,10 @@ class _Log:
             first = min(matches.places, key=lambda rank: matches.places[rank].order)
             # two literals of a rule may be in the same lines, so only the higher count is certain
             counts[first] += max(matches.more.values(), default=0)
+            at_least = matches.cut or sum(count > 0 for count in matches.more.values()) > 1
             hits += [
-                Hit(hit.rule, hit.evidence, hit.values, hit.order, counts[rank]) for rank, hit in matches.places.items()
+                Hit(hit.rule, hit.evidence, hit.values, hit.order, counts[rank], at_least)
+                for rank, hit in matches.places.items()
             ]
         return hits
 

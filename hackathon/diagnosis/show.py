@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from hackathon.config.rule import tells_failures_apart
+from hackathon.diagnosis.findings import LIKELY, UNKNOWN
 from hackathon.text.messages import N_, _, ngettext
 
 if TYPE_CHECKING:
@@ -34,8 +36,6 @@ _DIAGNOSIS_TEXTS = {
     "secondary": N_("Follow-on error: {part}"),
 }
 
-NOT_KNOWN = frozenset({"python-exception", "exception-in-library", "first-event"})
-"""Rules that show an event without knowing its cause."""
 _FOR_A_TUTOR = N_("For a tutor: hackathon diagnose {target!q} --bundle FILE.tar.gz")
 
 SHOWN = 4
@@ -69,11 +69,11 @@ def lines_of(diagnosis: "Diagnosis", target: str, settings: str = "") -> Iterato
     for finding in diagnosis.harmless if not diagnosis.findings else ():
         yield _("Harmless warning: {text}", text=finding.message), False
     root = diagnosis.root
-    if root is None and diagnosis.findings and diagnosis.findings[0].rule in NOT_KNOWN:
+    if root is None and diagnosis.findings and not tells_failures_apart(diagnosis.findings[0].rule):
         root = diagnosis.findings[0]
     findings = [finding for finding in diagnosis.findings if finding is not root]
     for finding in reversed(findings[:SHOWN]):
-        at = f" ({place(finding.evidence, finding.ranks, finding.count)})" if finding.evidence is not None else ""
+        at = f" ({place_of(finding)})" if finding.evidence is not None else ""
         yield f"{_(_DIAGNOSIS_TEXTS[finding.level], part=part_name(finding.part))}: {finding.message}{at}", False
     if root is not None:
         if diagnosis.unknown:
@@ -107,18 +107,21 @@ def _unknown_lines(diagnosis: "Diagnosis") -> Iterator[tuple[str, bool]]:
 
 def cause_lines(root: "Finding") -> Iterator[tuple[str, bool]]:
     """Yield (line, whether it is a heading) of the cause: part, location, reason, advice, checks."""
-    if root.rule in NOT_KNOWN:
+    if root.certainty == UNKNOWN:
         yield _("Cause not known; this happened first: {event}", event=root.message), True
+    elif root.certainty == LIKELY:
+        yield f"{_('Probable cause: {part}', part=part_name(root.part))}: {root.message}", True
     else:
         yield f"{_('Cause: {part}', part=part_name(root.part))}: {root.message}", True
     if root.evidence is not None:
-        yield f"  {_('where')}: {place(root.evidence, root.ranks, root.count)}", False
+        yield f"  {_('where')}: {place_of(root)}", False
         if root.evidence.text:
             yield f"    {root.evidence.text}", False
     if root.program and root.program not in root.message:
         yield f"  {_('in your program')}: {root.program}", False
     for number, (text, check) in enumerate(root.causes):
-        yield f"  {_('why')}: {text}" if number == 0 else f"    {text}", False
+        why = _("perhaps") if root.certainty == UNKNOWN else _("why")
+        yield f"  {why}: {text}" if number == 0 else f"    {text}", False
         if check:
             yield f"      {_('check')}: {check}", False
     if root.advice:
@@ -127,7 +130,14 @@ def cause_lines(root: "Finding") -> Iterator[tuple[str, bool]]:
         yield f"  {_('read on')}: {address}", False
 
 
-def place(evidence: "Evidence", ranks: Sequence[int] = (), count: int = 1) -> str:
+def place_of(finding: "Finding") -> str:
+    """Return where a finding shows; empty without evidence."""
+    if finding.evidence is None:
+        return ""
+    return place(finding.evidence, finding.ranks, finding.count, at_least=finding.at_least)
+
+
+def place(evidence: "Evidence", ranks: Sequence[int] = (), count: int = 1, *, at_least: bool = False) -> str:
     """Return `file:line, rank 1, host`, with the other ranks and the number of occurrences."""
     parts = [evidence.file if evidence.line is None else f"{evidence.file}:{evidence.line}"]
     if len(ranks) > 1:
@@ -137,7 +147,7 @@ def place(evidence: "Evidence", ranks: Sequence[int] = (), count: int = 1) -> st
     if evidence.host:
         parts.append(evidence.host)
     if count > 1:
-        parts.append(_("{count} times", count=count))
+        parts.append(_("at least {count} times", count=count) if at_least else _("{count} times", count=count))
     return ", ".join(parts)
 
 

@@ -132,14 +132,14 @@ def _first(findings: "Sequence[Finding]") -> "Sequence[Finding]":
 
 
 def _found(finding: "Finding") -> Found:
-    from hackathon.diagnosis.show import place
+    from hackathon.diagnosis.show import place_of
 
     evidence = finding.evidence
     return Found(
         finding.level,
         _part(finding.part),
         finding.message,
-        place(evidence, finding.ranks, finding.count) if evidence else "",
+        place_of(finding),
         evidence.text if evidence else "",
         finding.advice,
         finding.causes,

@@ -12,6 +12,8 @@ import pytest
 from hackathon.cli.main import run as hackathon
 from hackathon.diagnosis import diagnose, diagnose_run
 from hackathon.diagnosis.cache import kept
+from hackathon.diagnosis.examine import diagnose_files
+from hackathon.diagnosis.show import cause_lines
 from hackathon.runs.directory import RunDirectory
 from hackathon.text.messages import speaking
 
@@ -365,9 +367,9 @@ def test_the_line_of_the_own_program_is_named(
     assert "  in your program: train.py:8\n" in out
     assert next(line for line in out.splitlines() if line.startswith("Follow-on error: gloo: ")).endswith("rank 0)")
     _, out, _ = told(capsys, "status")
-    assert "framework or program: A layer got" in out
+    assert "framework or program: Tensors whose shapes do not fit" in out
     _, out, _ = told(capsys, "--lang", "ja", "status")  # it was kept in English
-    assert "層に渡したテンソルの形が合っていません" in out
+    assert "形の合わないテンソルが" in out
     found = kept(run.directory)
     assert found is not None and found.program == "train.py:8"
     value = run.directory.client("diagnosis")
@@ -403,7 +405,9 @@ class TestCommand:
         lines = out.splitlines()
         assert code == 0 and lines[0].endswith("demo-4p-bbbbbbbb  FAILED")
         cause = next(
-            number for number, line in enumerate(lines) if line.startswith("Cause: framework or program: An entry")
+            number
+            for number, line in enumerate(lines)
+            if line.startswith("Probable cause: framework or program: An entry")
         )
         consequence = next(number for number, line in enumerate(lines) if line.startswith("Follow-on error: gloo"))
         assert consequence < cause
@@ -565,3 +569,47 @@ class TestCommand:
         )
         code, out, err = told(self.capsys, "diagnose", "--json")
         assert code == 0 and json.loads(out)["findings"][0]["rule"] == "flux", err
+
+
+def test_a_count_that_is_not_complete_says_so(tmp_path: Path) -> None:
+    """Two wordings of one rule, each so frequent that not every line is verified."""
+    log = tmp_path / "job.log"
+    lines = [
+        f"OSError: [Errno 28] No space left on device: 'x{i}'" if i % 2 else f"デバイスに空き領域がありません {i}"
+        for i in range(4000)
+    ]
+    log.write_text("\n".join(lines) + "\n")
+    root = diagnose_files([log]).root
+    assert root is not None and root.at_least and root.count < 4000
+    assert f"at least {root.count} times" in "\n".join(line for line, _ in cause_lines(root))
+    log.write_text("\n".join(lines[1::2]) + "\n")
+    root = diagnose_files([log]).root
+    assert root is not None and (root.count, root.at_least) == (2000, False)
+
+
+@pytest.mark.parametrize(
+    ("exception", "certainty", "heading"),
+    [
+        # words of an exception tell what it is about, not why
+        (
+            "ValueError: bad shape of batch, lengths differ",
+            "unknown",
+            "Cause not known; this happened first: t.py:3: ValueError",
+        ),
+        (
+            "ValueError: batch must be divisible by 4",
+            "likely",
+            "Probable cause: framework or program: t.py:3: ValueError",
+        ),
+        ("RuntimeError: INTERNAL ASSERT FAILED, shapes must match", "unknown", "Cause not known; this happened first"),
+        ("FooError: pear", "unknown", "Cause not known; this happened first: t.py:3: FooError: pear"),
+        ("KeyError: 'pear'", "likely", "Probable cause: framework or program: An entry is missing"),
+        ("OSError: [Errno 28] No space left on device", "certain", "Cause: file system: "),
+    ],
+)
+def test_how_sure_a_cause_is(tmp_path: Path, exception: str, certainty: str, heading: str) -> None:
+    log = tmp_path / "job.log"
+    log.write_text(f'Traceback (most recent call last):\n  File "t.py", line 3, in <module>\n    f()\n{exception}\n')
+    root = diagnose_files([log]).root
+    assert root is not None and root.certainty == certainty == root.to_json()["certainty"]
+    assert next(cause_lines(root))[0].startswith(heading)

@@ -1,8 +1,8 @@
 """A rank that ends without a word, or whose word stands among others: launchers and the other ranks tell which.
 
 tests/samples/failures/exits.txt: `%%% name | rule` before each log of torchrun, mpirun, srun or horovodrun; rank 1 of
-three calls sys.exit(3) or os._exit(0) in its third step, sleeps there or is killed, or its loader fails. Stacks of
-libraries are left out.
+three calls sys.exit(3) or os._exit(0) in its third step, sleeps there or is killed, or its loader fails; in the logs
+named `world` the program waits for a fourth process. Stacks of libraries are left out.
 """
 
 import re
@@ -33,7 +33,7 @@ def test_the_rank_that_ended_is_the_cause(tmp_path: Path, name: str) -> None:
     rule, text = LOGS[name]
     root = diagnosis_of(tmp_path, text).root
     assert root is not None and root.evidence is not None
-    assert (root.rule, root.evidence.rank) == (rule, 1)
+    assert (root.rule, root.evidence.rank) == (rule, None if name.endswith("-world") else 1)
     if rule == "rank-exited":
         assert "exit code 3" in root.message
 
@@ -94,6 +94,15 @@ def test_only_an_exception_of_a_worker_is_the_loaders(tmp_path: Path) -> None:
     assert count == 1
     root = diagnosis_of(tmp_path, text).root
     assert root is not None and root.rule == "python-exception"
+
+
+def test_an_exception_of_all_ranks_names_none(tmp_path: Path) -> None:
+    """torchrun names the first of them, whatever it is."""
+    text, count = re.subn(r"(?m)^torch\.distributed\.DistStoreError: .*", "KeyError: 'pear'", LOGS["torchrun-world"][1])
+    assert count == 3
+    root = diagnosis_of(tmp_path, text).root
+    assert root is not None and root.evidence is not None
+    assert (root.rule, root.evidence.rank) == ("exception-key", None)
 
 
 def test_what_a_rank_said_before_its_exit_wins(tmp_path: Path) -> None:
