@@ -297,7 +297,8 @@ class Recorder:
             self.looks = False
         else:
             self.patience = OTHERS
-            self.steps += min(calls, self.others - 1)
+            self.clock.more = min(calls, self.others - 1)
+            self.steps += self.clock.more
         self.optimizer, self.turns, self.others, self.rivals = number, 1, 0, {}
         return True
 
@@ -460,7 +461,8 @@ class Clock:
     """
 
     def __init__(self) -> None:
-        self.steps = self.evaluations = 0
+        self.steps = self.evaluations = self.more = 0
+        """Timed steps, evaluations, and further steps since the last one."""
         self.seconds = 0.0
         self.last = None  # type: Any
         """When the last step ended."""
@@ -472,9 +474,9 @@ class Clock:
         if self.last is not None and self.evaluated:
             self.evaluations += 1
         elif self.last is not None:
-            self.steps += 1
+            self.steps += 1 + self.more
             self.seconds += now - self.last
-        self.last = now if timed else None
+        self.last, self.more = now if timed else None, 0
         self.evaluated = self.evaluating = False
 
     def reads(self) -> None:
@@ -1281,6 +1283,8 @@ class Comparison:
         self.weights = {}  # type: Any
         """Number of an update → checksum of some of the weights after it."""
         self.updates = 0
+        self.divided = {}  # type: Any
+        """Id of a data set → (the data set, batch sizes of its DataLoaders that were divided)."""
 
     def attach(self, recorder: Recorder) -> None:
         """Have the modules changed once they are loaded."""
@@ -1357,9 +1361,12 @@ class Comparison:
         attach_indices(recorder, module)
         original = module.DataLoader.__init__
 
+        @functools.wraps(original)  # Lightning reads the names of the parameters
         def made(loader: Any, dataset: Any, batch_size: Any = 1, *rest: Any, **options: Any) -> None:
-            if isinstance(batch_size, int) and not batch_size % self.processes:
-                batch_size //= self.processes
+            _, sizes = self.divided.setdefault(id(dataset), (dataset, set()))
+            if isinstance(batch_size, int) and not batch_size % self.processes and batch_size not in sizes:
+                batch_size //= self.processes  # not in a copy, as Lightning makes it with a sampler of its own
+                sizes.add(batch_size)
             original(loader, dataset, batch_size, *rest, **options)
 
         module.DataLoader.__init__ = made
