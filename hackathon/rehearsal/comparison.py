@@ -92,7 +92,9 @@ def original_of(folder: Path, command: Sequence[str]) -> Original | None:
             continue
         lines = list(text_lines(folder, word))
         match = _PORTED.fullmatch(word)
-        name = f"{match[1]}.py" if match else _origin(word, next((line for line in reversed(lines) if line.strip()), ""))
+        name = (
+            f"{match[1]}.py" if match else _origin(word, next((line for line in reversed(lines) if line.strip()), ""))
+        )
         if name and name != word and inside(folder, name):
             recorded = any(_TORCH.match(line) for line in lines)
             return Original(name, (*command[:place], name, *command[place + 1 :]), recorded)
