@@ -318,7 +318,7 @@ def _smallest(sizes: Mapping[str, int]) -> dict[str, int]:
 
 
 def _without_code(name: str, code: Collection[str]) -> str:
-    """Return the highest folder of a file without a Python program below it; where there is none, the highest folder."""
+    """Return the highest folder of a file that holds no Python program, or else the highest one."""
     above = [path for path in _parents(name) if path != "."][::-1]
     return next((path for path in above if path not in code), above[0] if above else name)
 
