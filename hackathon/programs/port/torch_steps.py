@@ -139,7 +139,8 @@ def seeded(functions: Functions, call: cst.Call) -> bool:
     """Return whether all processes split data in the same way."""
     seeds = (
         "torch.manual_seed", "torch.random.manual_seed", "lightning.seed_everything",
-        "pytorch_lightning.seed_everything", "lightning.pytorch.seed_everything", "transformers.set_seed", "accelerate.utils.set_seed",
+        "pytorch_lightning.seed_everything", "lightning.pytorch.seed_everything", "transformers.set_seed",
+        "accelerate.utils.set_seed",
     )  # fmt: skip
     return argument(call, "generator", 2) is not None or any(
         functions.imports.full(call.func) in seeds for call in functions.calls
