@@ -251,16 +251,27 @@ def test_a_program_without_output_goes_on_until_the_recorder_has_timed_a_step(tm
     assert is_enough(RunDirectory(made.path), RehearsalLimits(), 400.0) == "seconds", "and not for ever"
 
 
-@pytest.mark.parametrize(("wrote", "rule"), [(False, "unrecorded-no-optimizer"), (True, "unrecorded-few")])
-def test_where_nothing_was_recorded_the_reason_is_told(tmp_path: Path, wrote: bool, rule: str) -> None:
+@pytest.mark.parametrize(
+    ("wrote", "lines", "ended", "rule"),
+    [
+        (False, 30, "", "unrecorded-no-optimizer"), (False, 30, "steps", "unrecorded-no-optimizer"),
+        (True, 30, "", "unrecorded-few"), (False, 3, "seconds", "unrecorded-few"),
+    ],
+)  # fmt: skip
+def test_where_nothing_was_recorded_the_reason_is_told(
+    tmp_path: Path, wrote: bool, lines: int, ended: str, rule: str
+) -> None:
     made = RecordedRun(tmp_path / "run", 2)
-    made.log(0, *(f"step {step}: loss 0.{step}, 812.3 samples/s total" for step in range(10, 40)))
+    made.log(0, *(f"step {step}: loss 0.{step}, 812.3 samples/s total" for step in range(10, 10 + lines)))
     for rank in (0, 1) if wrote else ():
         made.steps(rank, timed=0)
         path = made.path / f"steps/rank-{rank}.json"
         path.write_text(json.dumps({**json.loads(path.read_text()), "steps": 2, "blocks": []}))
     run = RunDirectory(made.path)
-    problems = findings([understand(run, RunStatus(run.id, "SUCCEEDED"))])
+    if ended:
+        (run.path / "client").mkdir()
+        note_end(run, ended)
+    problems = findings([understand(run, RunStatus(run.id, "CANCELLED" if ended else "SUCCEEDED"))])
     assert {problem.rule: problem.severity for problem in problems}.get(rule) == "warning"
     assert "2 processes" in next(problem.message for problem in problems if problem.rule == rule)
 
