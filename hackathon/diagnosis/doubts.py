@@ -10,7 +10,7 @@ from statistics import fmean, median
 
 from hackathon.diagnosis.facts import FactHit, RunFacts
 from hackathon.diagnosis.silent import data, numerics, training, worlds
-from hackathon.logs.final import Numbers
+from hackathon.logs.final import THROUGHPUTS, Numbers
 from hackathon.logs.meter_files import MeterFiles
 from hackathon.logs.metrics import rank_files
 from hackathon.logs.recorded import contradicts, work_of_step
@@ -42,6 +42,8 @@ RECORDED = {
     "beside": ("outside-steps", "beside"),
 }
 """Kind of `worlds.Apart` → (id, kind) of the doubt."""
+STEPS = 10
+"""Least steps after the first ones of a throughput that is not doubted."""
 SLOW_START, FEW, SHIFT = 0.8, 4, 0.02
 """Share of the others' median below which a first value is warm-up; values needed; share by which a mean moves."""
 
@@ -57,7 +59,7 @@ def judge(run: Path, record: RunRecord, numbers: Numbers, meters: MeterFiles | N
     doubts: list[Doubt] = []
     if record.processes > 1:
         doubts += _identical(facts)
-        doubts += _recorded(facts) or _apart(facts)
+        doubts += _recorded(facts) or _apart(facts) or _unproved(facts)
         doubts += _by_text(facts, {doubt.id for doubt in doubts}, work)
     doubts += _undivided(facts, {doubt.id for doubt in doubts})
     doubts += _log_cut(facts)
@@ -65,6 +67,8 @@ def judge(run: Path, record: RunRecord, numbers: Numbers, meters: MeterFiles | N
     doubts += _check_failed(record, numbers)
     doubts += _warm_up(facts, record, numbers)
     doubts += _contradicted(numbers)
+    if not any(doubt.id == "few-steps" for doubt in doubts):
+        doubts += _few_steps(facts, record, numbers)
     false = any(SEVERITIES[doubt.id] == FALSE for doubt in doubts)
     if not false and (how := numbers.sure.get(numbers.metric)) in ("unsure", "coarse") and numbers.value is not None:
         doubts.append(Doubt(f"{how}-metric", {"metric": numbers.metric, "processes": str(record.processes)}))
@@ -142,6 +146,21 @@ def _recorded(facts: RunFacts) -> list[Doubt]:
         return []
     identifier, kind = RECORDED[observed.kind]
     return [Doubt(identifier, observed.hit.values, kind, _place(observed.hit))]
+
+
+def _unproved(facts: RunFacts) -> list[Doubt]:
+    """Report ranks that exchanged nothing in so few recorded steps that this may be right."""
+    hit = worlds.unproved(facts)
+    return [Doubt("few-steps", hit.values, "apart", _place(hit))] if hit is not None else []
+
+
+def _few_steps(facts: RunFacts, record: RunRecord, numbers: Numbers) -> list[Doubt]:
+    """Report a throughput of few steps, unless the project says how to measure it."""
+    timed = [rank.timed for rank in facts.recordings.values() if rank.timed is not None]
+    if not timed or min(timed) >= STEPS or numbers.metric not in THROUGHPUTS or numbers.metric in record.metrics:
+        return []
+    evidence = f"steps/rank-{min(facts.recordings)}.json"
+    return [Doubt("few-steps", {"steps": str(min(timed))}, evidence=evidence)]
 
 
 def _apart(facts: RunFacts) -> list[Doubt]:

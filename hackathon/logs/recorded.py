@@ -67,6 +67,8 @@ class RankRecording:
     """Number of measured steps."""
     seconds: float
     """Time of as many steps at the mean speed of the run: most recorded steps are of its beginning."""
+    timed: int | None = None
+    """Steps after the first ones of which that speed is the mean; None in files of an older recorder."""
     samples: float = 0.0
     """Median samples of a step; 0 if the recorder saw no input."""
     tokens: float = 0.0
@@ -143,17 +145,22 @@ class _Block:
 def _measured(record: Mapping[str, Any]) -> tuple[int, float]:
     """Return the number of recorded steps, and the time of as many at the mean speed of the run; zeros without any.
 
-    Steps are recorded more often at the beginning than later: those between two blocks count as well.
+    The recorder times all steps without an evaluation. In files of an older one, those between two blocks count with
+    the time that passed.
     """
+    timed = mapping_of(record.get("timed"))
+    steps, seconds = count_of(timed.get("steps")), finite(timed.get("seconds"))
     blocks = []
     for block in map(mapping_of, listed(record.get("blocks"))[:BLOCKS]):
         first, last, spent = count_of(block.get("first")), count_of(block.get("last")), finite(block.get("seconds"))
         if spent and spent > 0 and 0 < first <= last:
             blocks.append(_Block(first, last, spent, finite(block.get("at")) or 0.0))
+    recorded = sum(block.last - block.first + 1 for block in blocks)
+    if steps and seconds and seconds > 0:
+        return recorded or steps, seconds / steps * (recorded or steps)
     if not blocks:
         return 0, 0.0
     blocks.sort()
-    recorded = sum(block.last - block.first + 1 for block in blocks)
     after = max(0, count_of(record.get("steps")) - blocks[-1].last)
     steps, seconds = recorded + after, sum(block.seconds for block in blocks) + after * blocks[-1].mean
     for before, following in pairwise(blocks):
@@ -181,6 +188,7 @@ def recording_of(value: object) -> RankRecording | None:
     return RankRecording(
         steps=steps,
         seconds=seconds,
+        timed=count_of(mapping_of(record["timed"]).get("steps")) if "timed" in record else None,
         samples=samples,
         tokens=tokens,
         batches=batches,

@@ -6,9 +6,10 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from pathlib import Path
+from pathlib import Path, PurePosixPath
+from posixpath import normpath
 from statistics import fmean, stdev
-from typing import Any
+from typing import Any, NamedTuple
 
 from hackathon.jobs.request import Request
 from hackathon.logs.recorded import RankRecording, recordings
@@ -16,7 +17,7 @@ from hackathon.rehearsal.rehearsal import LEAST_SECONDS, STARTING, RehearsalLimi
 from hackathon.runs.directory import STEPS_FOLDER, RunDirectory
 from hackathon.runs.events import job_events
 from hackathon.runs.record import REHEARSAL_TAG
-from hackathon.runs.source.program_text import inside, text_lines
+from hackathon.runs.source.program_text import ORIGIN, inside, text_lines
 from hackathon.runs.states import SUCCEEDED, RunStatus
 from hackathon.text.json_fields import listed, mapping_of
 from hackathon.text.numbers import finite
@@ -34,6 +35,20 @@ NOISE, SMALL = 5.0, 0.01
 """Standard errors, and share of the loss, up to which a difference of means is noise."""
 BLOCKS = 8
 _PORTED = re.compile(r"(.+)\.ported\.py")
+_ORIGIN = re.compile(ORIGIN.format(path=r"(\S+\.py)"))
+_TORCH = re.compile(r"\s*(?:import|from) (?:torch|lightning|pytorch_lightning|accelerate|transformers)\b")
+"""Packages whose programs train with PyTorch."""
+
+
+class Original(NamedTuple):
+    """The program from which `port` made another one."""
+
+    name: str
+    """Its path, as the command names it."""
+    command: tuple[str, ...]
+    """What starts it."""
+    recorded: bool
+    """Whether its losses are recorded: it trains with PyTorch."""
 
 
 @dataclass(frozen=True)
@@ -67,19 +82,34 @@ class Compared:
         }  # fmt: skip
 
 
-def original_of(folder: Path, command: Sequence[str]) -> tuple[str, tuple[str, ...]] | None:
-    """Return the original of a ported program that trains with PyTorch, and the command that starts it.
+def original_of(folder: Path, command: Sequence[str]) -> Original | None:
+    """Return the original of a ported program; None for other commands.
 
-    `NAME.ported.py` is what `port --write` made of `NAME.py` beside it. None for other commands.
+    `NAME.ported.py` is what `port --write` made of `NAME.py` beside it. Other files name it in their last line.
     """
     for place, word in enumerate(command):
+        if not word.endswith(".py") or not inside(folder, word):
+            continue
+        lines = list(text_lines(folder, word))
         match = _PORTED.fullmatch(word)
-        if match and inside(folder, word) and inside(folder, f"{match[1]}.py"):
-            if not any(re.match(r"\s*(?:import|from) torch\b", line) for line in text_lines(folder, word)):
-                return None
-            name = f"{match[1]}.py"
-            return name, (*command[:place], name, *command[place + 1 :])
+        name = (
+            f"{match[1]}.py" if match else _origin(word, next((line for line in reversed(lines) if line.strip()), ""))
+        )
+        if name and name != word and inside(folder, name):
+            recorded = any(_TORCH.match(line) for line in lines)
+            return Original(name, (*command[:place], name, *command[place + 1 :]), recorded)
     return None
+
+
+def _origin(word: str, line: str) -> str:
+    """Return the path of the original that the last line of a program names, seen from where `word` is."""
+    match = _ORIGIN.fullmatch(line.strip())
+    return normpath(f"{PurePosixPath(word).parent}/{match[1]}") if match else ""
+
+
+def unrecorded(original: Original) -> Compared:
+    """Return the result for a program whose losses are not recorded: no run is needed for it."""
+    return Compared(original.name, "unknown", "framework")
 
 
 def compared_requests(one: Request, several: Request, command: tuple[str, ...]) -> list[Request]:

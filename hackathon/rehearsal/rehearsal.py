@@ -111,8 +111,8 @@ def is_enough(run: RunDirectory, limits: RehearsalLimits, now: float | None = No
     steps = steps_of(run)
     if steps >= limits.steps and _is_measured(run) and not _may_be_apart(run):
         return "steps"
-    if seconds >= limits.seconds and steps:
-        return "seconds"
+    if seconds >= limits.seconds and steps and (_prints(run) or _is_measured(run)):
+        return "seconds"  # of long steps the recorder times the first ones only later
     return "silent" if seconds >= limits.seconds + STARTING * 3 / 4 else ""
 
 
@@ -147,11 +147,16 @@ def steps_of(run: RunDirectory) -> int:
 
     For a program that prints none, return the recorded steps.
     """
+    return _prints(run) or count_of(run.files.json("steps/rank-0.json").get("steps"))
+
+
+def _prints(run: RunDirectory) -> int:
+    """Return how many values of its most frequent metric a program has printed, or its Meter has written."""
     metered = rank_files(run.path / "metrics", ".jsonl")
     if metered:
         lines = run.files.text(f"metrics/{metered[0].name}", STEPS_READ)
         return lines.count("\n")
-    return counted(run) or count_of(run.files.json("steps/rank-0.json").get("steps"))
+    return counted(run)
 
 
 def note_end(run: RunDirectory, why: str) -> None:

@@ -12,13 +12,14 @@ from hackathon.diagnosis.silent import training
 from hackathon.logs.final import RECORDED, final_numbers, metric_unit
 from hackathon.logs.values import number
 from hackathon.profiling.meters import shares_of_run
-from hackathon.rehearsal.rehearsal import ended_by_us
-from hackathon.rehearsal.told import MetricPlace, places, recorded_place
-from hackathon.runs.directory import RunDirectory
+from hackathon.rehearsal.rehearsal import STEPS, ended_by_us
+from hackathon.rehearsal.told import MetricPlace, counted, places, recorded_place
+from hackathon.runs.directory import STEPS_FOLDER, RunDirectory
 from hackathon.runs.outputs.record import lines, outputs_of
 from hackathon.runs.states import SUCCEEDED, RunStatus
 from hackathon.scaling.doubts import Doubt
 from hackathon.text.errors import RequestError
+from hackathon.text.json_fields import count_of
 
 CUT_OFF = frozenset({"check-failed"})
 """Doubts that every run which was ended early raises."""
@@ -77,6 +78,8 @@ class Understood:
     trouble: str = ""
     """Why its metrics cannot be read."""
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    unrecorded: str = ""
+    """Why the recorder counted nothing, though the program printed numbers: `no-optimizer` or `few`; else empty."""
 
     @property
     def good(self) -> bool:
@@ -139,7 +142,14 @@ def understand(run: RunDirectory, state: RunStatus, cause: Finding | None = None
         cause=cause,
         trouble=trouble,
         parameters=record.parameters,
+        unrecorded="" if facts.recordings or facts.metrics else _unrecorded(run, ended),
     )
+
+
+def _unrecorded(run: RunDirectory, ended: str) -> str:
+    """Return why nothing was recorded; a run that was ended early may not have written its first steps."""
+    steps = count_of(run.files.json(f"{STEPS_FOLDER}/rank-0.json").get("steps"))
+    return "few" if steps or (ended and counted(run) < STEPS) else "no-optimizer"
 
 
 def _batch(parameters: Mapping[str, Any], processes: int) -> Quantity:

@@ -30,6 +30,24 @@ _TEXTS = {
         N_("the unit of {metric} does not say whether it counts one process or all; it is taken for all"),
         N_("Print the rate of all processes, or declare it under `metrics:` with `ranks: sum`."),
     ),
+    "unrecorded-no-optimizer": (
+        N_(
+            "nothing was recorded on {processes} processes: the recorder saw no step of an optimizer of PyTorch, "
+            "Keras, Horovod or Chainer. Whether the processes train together, and how much they do in a step, is not "
+            "known"
+        ),
+        N_(
+            "Look at it yourself: the loss of two processes, and the steps of an epoch, must show that they share the "
+            "work."
+        ),
+    ),
+    "unrecorded-few": (
+        N_(
+            "nothing was recorded on {processes} processes: they made too few steps. Whether they train together, and "
+            "how much they do in a step, is not known"
+        ),
+        N_("Give it longer with --seconds."),
+    ),
     "written-inside": (
         N_("the program wrote files into this run's own copy of the program: {files}"),
         N_(
@@ -107,6 +125,8 @@ def _of_run(rehearsal: Understood) -> list[RehearsalFinding]:
         problems.append(_finding(rehearsal, "no-throughput", "error", metric=rehearsal.metric))
     elif rehearsal.throughput.sure == "unsure" and rehearsal.processes > 1:
         problems.append(_unsure(rehearsal, rehearsal.throughput))
+    if rehearsal.unrecorded and rehearsal.metrics and rehearsal.processes > 1:
+        problems.append(_finding(rehearsal, f"unrecorded-{rehearsal.unrecorded}", "warning"))
     if rehearsal.beside_program:
         names = [f"{name} ({format_size(size)})" for name, size in rehearsal.beside_program[:3]]
         more = ["…"] if rehearsal.beside_program[3:] else []

@@ -99,6 +99,14 @@ _TEXTS = {
     ("undivided-data", "each"): N_(
         "each of the {ranks} ranks reads the whole data set of {samples} samples in an epoch: it is not divided"
     ),
+    ("few-steps", ""): N_(
+        "the throughput is that of {steps} {steps:step|steps} after the first ones, too few to be sure of it. Train "
+        "for more steps"
+    ),
+    ("few-steps", "apart"): N_(
+        "the {processes} processes exchanged nothing in {steps} recorded training {steps:step|steps}, too few to know "
+        "whether they train together. Train for more steps"
+    ),
     ("flat-loss", ""): N_("the loss did not fall in {steps} steps (from {first} to {last})"),
     ("super-linear", ""): N_(
         "the efficiency of {efficiency} % is higher than noise explains: does each process still do its part of "
@@ -129,6 +137,7 @@ SEVERITIES = {
     "coarse-metric": CHECK,
     "metric-contradicted": CHECK,
     "undivided-data": CHECK,
+    "few-steps": CHECK,
     "flat-loss": CHECK,
     "super-linear": CHECK,
     "noise": CHECK,

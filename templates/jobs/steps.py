@@ -17,7 +17,7 @@ import sys
 import time
 from _thread import allocate_lock, get_ident, start_new_thread
 from binascii import crc32
-from itertools import chain
+from itertools import chain, islice
 from math import log
 from typing import Any
 from weakref import ref
@@ -51,6 +51,8 @@ WAITED = 5
 """Seconds for which the end of the program waits for a file that is being written."""
 HOOKED = 2
 """Parameters of a model whose gradients tell that a backward pass has begun: one may be unused."""
+PARAMETERS = 32
+"""Parameters of a module by which it is known to be one that trains."""
 WORKLOADS = 16
 """Different amounts of work of a step that are kept."""
 LOADERS, LISTS, BATCHES, INPUTS = 8, 16, 8, 16
@@ -116,6 +118,7 @@ class Recorder:
         """Calls of optimizers in this step and in the last one, and steps in a row with as many."""
         self.first = self.last = 0.0
         """When the first and the last step ended, s since 1970."""
+        self.clock = Clock()
         self.asleep = 0
         """Such calls until the marks are wanted again."""
         self.rests = []  # type: Any
@@ -208,6 +211,7 @@ class Recorder:
             self._switch(now)
             self._keep(now)
         self.steps += 1
+        self.clock.stepped(now, self.steps >= SKIPPED)
         self.last = time.time()
         self.first = self.first or self.last
         self.regular = self.regular + 1 if self.calls == self.each else 0
@@ -248,6 +252,8 @@ class Recorder:
         self.last = time.time()
         self.applied += 1
         self.asleep -= 1
+        if self.asleep % self.each == 0:
+            self.clock.stepped(time.perf_counter(), True)
         if self.asleep <= 0 and not self.over:
             for _, awake in self.rests:
                 awake()
@@ -286,12 +292,13 @@ class Recorder:
             return False
         if rounds >= SLOWEST:  # what was recorded so far is of parts of a step
             self.patience = OTHERS * apart
-            self.steps, self.on, self.group = calls, False, Groups()
+            self.steps, self.on, self.group, self.clock = calls, False, Groups(), Clock()
             self.blocks, self.block, self.workloads = [], None, {}
             self.looks = False
         else:
             self.patience = OTHERS
-            self.steps += min(calls, self.others - 1)
+            self.clock.more = min(calls, self.others - 1)
+            self.steps += self.clock.more
         self.optimizer, self.turns, self.others, self.rivals = number, 1, 0, {}
         return True
 
@@ -406,7 +413,7 @@ class Recorder:
                 {
                     "schema_version": 1, "framework": self.framework, "device": self.device,
                     "steps": steps, "skipped": self.skipped,
-                    "first_step": round(self.first, 3), "last_step": round(self.last, 3),
+                    "first_step": round(self.first, 3), "last_step": round(self.last, 3), "timed": self.clock.report(),
                     "seen": dict(self.seen, forward=self.forwards, backward=self.backwards),
                     "work": [[*workload, steps] for workload, steps in list(self.workloads.items())],
                     "group": self.group.report(), "data": self.data.report(), "replicas": self.replicas,
@@ -445,6 +452,40 @@ class Recorder:
             os.unlink(self.path)
         except OSError:
             pass
+
+
+class Clock:
+    """The time of all steps but the first ones, those with an evaluation left out.
+
+    An evaluation reads a DataLoader between two steps while gradients are not recorded or the model does not train.
+    """
+
+    def __init__(self) -> None:
+        self.steps = self.evaluations = self.more = 0
+        """Timed steps, evaluations, and further steps since the last one."""
+        self.seconds = 0.0
+        self.last = None  # type: Any
+        """When the last step ended."""
+        self.evaluated = self.evaluating = False
+        """Whether an evaluation began since then, and whether a model that trains was told not to."""
+
+    def stepped(self, now: float, timed: bool) -> None:
+        """Take the time of a step; `timed`: whether the next one counts."""
+        if self.last is not None and self.evaluated:
+            self.evaluations += 1
+        elif self.last is not None:
+            self.steps += 1 + self.more
+            self.seconds += now - self.last
+        self.last, self.more = now if timed else None, 0
+        self.evaluated = self.evaluating = False
+
+    def reads(self) -> None:
+        """Take notice of a DataLoader that begins to be read."""
+        self.evaluated = self.evaluated or self.evaluating or not trains()
+
+    def report(self) -> Any:
+        """Return what was measured, as JSON values."""
+        return {"steps": self.steps, "seconds": float("%.6g" % self.seconds), "evaluations": self.evaluations}
 
 
 class Groups:
@@ -536,8 +577,8 @@ class Groups:
             others.append("torch.distributed.rpc")
         return {
             "world": self.world, "collectives": self.exchanged or None if self.hidden else self.collectives,
-            "steps": self.last - self.first, "inside": self.inside, "plain": self.plain, "others": others,
-            "parts": self.parts,
+            "steps": self.last - self.first, "inside": self.inside, "plain": 0 if self.hidden else self.plain,
+            "others": others, "parts": self.parts,
         }  # fmt: skip
 
 
@@ -752,7 +793,8 @@ def _rounded(block: Any) -> Any:
         return float("%.6g" % value)
 
     return {
-        "first": block["first"], "last": block["last"], "at": round(block["at"], 4), "seconds": digits(block["seconds"]),
+        "first": block["first"], "last": block["last"], "at": round(block["at"], 4),
+        "seconds": digits(block["seconds"]),
         "parts": {part: digits(spent) for part, spent in list(block["parts"].items())},
         "collectives": [[digits(each) for each in step] for step in list(block["collectives"])],
     }  # fmt: skip
@@ -951,6 +993,12 @@ def attach_indices(recorder: Recorder, module: Any) -> None:
     """Look at the lists of indices that DataLoaders draw: each time, their iterators look up a method."""
     mark(recorder, module._BaseDataLoaderIter, "_next_index", recorder.data.draws, rests=True)
 
+    def begins(loader: Any) -> None:
+        if get_ident() == recorder.thread:
+            recorder.clock.reads()
+
+    mark(recorder, module.DataLoader, "__iter__", begins)
+
 
 def trains() -> bool:
     """Return whether torch records gradients now: it does not in most evaluations."""
@@ -1014,6 +1062,18 @@ def attach_inputs(recorder: Recorder, module: Any) -> None:
 
     recorder.look, recorder.look_away = look, look_away
     recorder.undo.append(look_away)
+
+    def switched(layer: Any) -> Any:
+        if recorder.over or not recorder.watched or get_ident() != recorder.thread:
+            return None
+
+        def left() -> None:
+            if any(id(each) in recorder.watched for each in islice(layer.parameters(), PARAMETERS)):
+                recorder.clock.evaluating = not layer.training
+
+        return left
+
+    mark(recorder, module.Module, "train", switched)
 
 
 def watch_backward(recorder: Recorder, parameters: Any, common: bool) -> None:
@@ -1137,8 +1197,12 @@ def attach_keras(recorder: Recorder, module: Any) -> None:
     def begins(callbacks: Any) -> None:
         recorder.boundary = True
 
+    def evaluates(callbacks: Any) -> None:
+        recorder.clock.evaluated = True
+
     mark(recorder, module.CallbackList, "on_train_batch_end", entered)
     mark(recorder, module.CallbackList, "on_epoch_begin", begins)
+    mark(recorder, module.CallbackList, "on_test_begin", evaluates)
 
 
 def keras_batch_size(names: Any) -> int:
@@ -1186,6 +1250,15 @@ def attach_updater(recorder: Recorder, module: Any) -> None:
     mark(recorder, module.StandardUpdater, "update_core", entered)
 
 
+def attach_evaluator(recorder: Recorder, module: Any) -> None:
+    """Take notice of evaluations by Chainer's extension."""
+
+    def entered(evaluator: Any) -> None:
+        recorder.clock.evaluated = True
+
+    mark(recorder, module.Evaluator, "__call__", entered)
+
+
 def attach_chainermn(recorder: Recorder, module: Any) -> None:
     """Take notice of the communicator in which gradients are averaged."""
 
@@ -1210,6 +1283,8 @@ class Comparison:
         self.weights = {}  # type: Any
         """Number of an update → checksum of some of the weights after it."""
         self.updates = 0
+        self.divided = {}  # type: Any
+        """Id of a data set → (the data set, batch sizes of its DataLoaders that were divided)."""
 
     def attach(self, recorder: Recorder) -> None:
         """Have the modules changed once they are loaded."""
@@ -1286,9 +1361,12 @@ class Comparison:
         attach_indices(recorder, module)
         original = module.DataLoader.__init__
 
+        @functools.wraps(original)  # Lightning reads the names of the parameters
         def made(loader: Any, dataset: Any, batch_size: Any = 1, *rest: Any, **options: Any) -> None:
-            if isinstance(batch_size, int) and not batch_size % self.processes:
-                batch_size //= self.processes
+            _, sizes = self.divided.setdefault(id(dataset), (dataset, set()))
+            if isinstance(batch_size, int) and not batch_size % self.processes and batch_size not in sizes:
+                batch_size //= self.processes  # not in a copy, as Lightning makes it with a sampler of its own
+                sizes.add(batch_size)
             original(loader, dataset, batch_size, *rest, **options)
 
         module.DataLoader.__init__ = made
@@ -1324,6 +1402,7 @@ ATTACHED = {
     "horovod.torch.optimizer": attach_horovod,
     "chainer.optimizer": attach_chainer,
     "chainer.training.updaters.standard_updater": attach_updater,
+    "chainer.training.extensions.evaluator": attach_evaluator,
     "chainermn.optimizers": attach_chainermn,
     "hackathon_runtime": attach_meter,
 }

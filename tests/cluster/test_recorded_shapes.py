@@ -69,6 +69,8 @@ SHAPES = {
     "constant": Shape(),
     "tensor_parallel": Shape(work=8),
 }
+EVALUATIONS = {"evaluated": 18}
+"""Program → evaluations after its third step and before its last one."""
 SAME = ("ddp", "workers", "fsdp", "compiled", "profiled")
 """Programs whose losses are compared with those without the recorder."""
 
@@ -104,6 +106,9 @@ def test_what_a_program_did_is_what_was_counted(trained: Path, shape: str) -> No
     for rank in range(RANKS):
         recorded = json.loads((run / "steps" / f"rank-{rank}.json").read_text())
         assert (recorded["steps"], recorded["skipped"]) == (truth.steps, truth.skipped)
+        timed = recorded["timed"]
+        assert timed["evaluations"] == EVALUATIONS.get(shape, 0)
+        assert timed["steps"] == truth.steps - timed["evaluations"] - 3 or shape in ("gan", "wgan")
 
 
 @pytest.mark.parametrize("shape", SAME)

@@ -237,6 +237,45 @@ def test_ranks_that_exchanged_nothing_so_far_are_watched_longer(
     assert is_enough(run, RehearsalLimits(), 161.0) == (early or "seconds"), "no longer than it may"
 
 
+def test_a_program_without_output_goes_on_until_the_recorder_has_timed_a_step(tmp_path: Path) -> None:
+    made = RecordedRun(tmp_path / "run", 1)
+    made.add("events/job.jsonl", {"t": 100.0, "event": "ranks_started"})
+    made.steps(0, timed=0)
+    path = made.path / "steps/rank-0.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "steps": 3, "blocks": []}))
+    run = RunDirectory(made.path)
+    assert steps_of(run) == 3
+    assert is_enough(run, RehearsalLimits(), 161.0) == ""
+    path.write_text(json.dumps({**json.loads(path.read_text()), "timed": {"steps": 1, "seconds": 9.0}}))
+    assert is_enough(run, RehearsalLimits(), 161.0) == "seconds"
+    assert is_enough(RunDirectory(made.path), RehearsalLimits(), 400.0) == "seconds", "and not for ever"
+
+
+@pytest.mark.parametrize(
+    ("wrote", "lines", "ended", "rule"),
+    [
+        (False, 30, "", "unrecorded-no-optimizer"), (False, 30, "steps", "unrecorded-no-optimizer"),
+        (True, 30, "", "unrecorded-few"), (False, 3, "seconds", "unrecorded-few"),
+    ],
+)  # fmt: skip
+def test_where_nothing_was_recorded_the_reason_is_told(
+    tmp_path: Path, wrote: bool, lines: int, ended: str, rule: str
+) -> None:
+    made = RecordedRun(tmp_path / "run", 2)
+    made.log(0, *(f"step {step}: loss 0.{step}, 812.3 samples/s total" for step in range(10, 10 + lines)))
+    for rank in (0, 1) if wrote else ():
+        made.steps(rank, timed=0)
+        path = made.path / f"steps/rank-{rank}.json"
+        path.write_text(json.dumps({**json.loads(path.read_text()), "steps": 2, "blocks": []}))
+    run = RunDirectory(made.path)
+    if ended:
+        (run.path / "client").mkdir()
+        note_end(run, ended)
+    problems = findings([understand(run, RunStatus(run.id, "CANCELLED" if ended else "SUCCEEDED"))])
+    assert {problem.rule: problem.severity for problem in problems}.get(rule) == "warning"
+    assert "2 processes" in next(problem.message for problem in problems if problem.rule == rule)
+
+
 @pytest.mark.parametrize(("written", "value"), [("Infinity", None), ("-Infinity", None), ("NaN", None), (812.5, 812.5)])
 def test_a_value_that_is_no_number_is_null(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], written: float | str, value: float | None

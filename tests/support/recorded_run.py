@@ -53,7 +53,7 @@ class RecordedRun:
 
     def steps(
         self, rank: int, *, work: int = 8, steps: int = 40, data: object = None, replicas: int | None = None,
-        **group: Any,
+        timed: int | None = None, **group: Any,
     ) -> None:  # fmt: skip
         """Write what a recorder wrote that counted batches of a DataLoader."""
         (self.path / "steps").mkdir(exist_ok=True)
@@ -62,6 +62,7 @@ class RecordedRun:
             "work": [[work, 0, True, steps]],
             "group": {"world": self.processes, "collectives": steps, "steps": steps, "others": [], **group},
             "data": data, "replicas": self.processes if replicas is None else replicas,
+            **({} if timed is None else {"timed": {"steps": timed, "seconds": timed / 4, "evaluations": 0}}),
         }  # fmt: skip
         write_json(self.path / f"steps/rank-{rank}.json", value)
 

@@ -151,6 +151,7 @@ _COMPARED_TEXTS = {
     "data": N_("differs: the ranks read the same samples"),
     "failed_original": N_("not known: the run of {name} failed; see hackathon diagnose {first!q}"),
     "failed_ported": N_("not known: the run of the ported program failed; see hackathon diagnose {last!q}"),
+    "framework": N_("not compared: losses are recorded in programs with PyTorch only"),
     "no_loss": N_("not known: no loss was recorded (`loss.backward()`)"),
     "few": N_("not known: only {steps} {steps:step|steps}"),
     "no_batch": N_("not known: the samples of a step are not those of a DataLoader"),
@@ -171,8 +172,8 @@ def compared_text(compared: "Compared") -> str:
         error=f"{compared.error:.2g}",
         batch=f"{compared.batches[0]:g}",
         others=f"{compared.batches[1]:g}",
-        first=compared.runs[0][-8:],
-        last=compared.runs[-1][-8:],
+        first=compared.runs[0][-8:] if compared.runs else "",
+        last=compared.runs[-1][-8:] if compared.runs else "",
     )
 
 

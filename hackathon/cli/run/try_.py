@@ -128,16 +128,17 @@ def _compared(sources: "Sources", limits: "RehearsalLimits", yes: bool) -> "Comp
     original = comparison.original_of(sources.folder, resolve(sources).command)
     if original is None:
         return None
-    name, command = original
+    if not original.recorded:
+        return comparison.unrecorded(original)
     one, several = points(sources, [1, comparison.PROCESSES], "weak")
-    planned = _planned(sources, comparison.compared_requests(one, several, command), limits)
-    click.echo(_("comparing the losses of the ported program with those of {name}", name=name), err=True)
+    planned = _planned(sources, comparison.compared_requests(one, several, original.command), limits)
+    click.echo(_("comparing the losses of the ported program with those of {name}", name=original.name), err=True)
     try:
         runs, states = _run(planned, limits, yes, comparison.TAGS)
     except click.Abort:  # a no to these jobs: the first runs are printed all the same
         return None
     note_told(runs)
-    return comparison.compare(name, runs, states)
+    return comparison.compare(original.name, runs, states)
 
 
 def _plan(sources: "Sources", counts: list[int] | None, limits: "RehearsalLimits") -> "Plan":

@@ -122,6 +122,24 @@ def apart(run: RunFacts) -> Apart | None:
     return None
 
 
+def unproved(run: RunFacts) -> FactHit | None:
+    """Return the recorded steps if they are too few to show whether the ranks train together; else None.
+
+    Nothing was exchanged in them, but ranks may exchange something in a later step.
+    """
+    processes, ranks = run.record.processes, list(run.recordings.values())
+    if processes < 2 or not ranks or any(rank.timed is None or rank.others or rank.inside for rank in ranks):
+        return None
+    if any(rank.collectives is None or (rank.collectives and not rank.plain) for rank in ranks):
+        return None
+    steps = min(rank.plain if rank.collectives else rank.looks for rank in ranks)
+    needed = LOOKS if all(rank.world == 0 for rank in ranks) else LONG
+    if steps >= needed:
+        return None
+    evidence = Evidence(f"steps/rank-{min(run.recordings)}.json", None, "")
+    return FactHit(evidence, {"processes": str(processes), "steps": str(steps)})
+
+
 @fact("silent:recorded-apart")
 def recorded_apart(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit]:
     """Report ranks that exchange nothing, according to the recorders of all ranks."""

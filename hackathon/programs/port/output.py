@@ -224,6 +224,8 @@ def harmless(functions: Functions, call: cst.Call, output: Output, depth: int = 
         )
     full = functions.imports.full(call.func)
     last = (method(call) or full).rpartition(".")[2]
+    if output.also is not None and output.also(call):
+        return True
     if full in SAVES | output.saves | _PRINTS or last in _HARMLESS | output.harmless | output.methods:
         return True
     return _of_others(functions, call.func, depth)

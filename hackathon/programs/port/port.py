@@ -1,6 +1,7 @@
 """Implement `hackathon port`: detect the framework, whether the program is distributed already, the changes."""
 
 import difflib
+import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -15,6 +16,7 @@ from hackathon.programs.port.pytorch import port_pytorch
 from hackathon.programs.port.renamed import importers, module_name, rename_imports
 from hackathon.programs.port.source import SingleGpuProgram
 from hackathon.programs.scripts.fixes import exists, put
+from hackathon.runs.source.program_text import ORIGIN
 from hackathon.text.messages import Message
 
 
@@ -200,5 +202,17 @@ def write(ported: Ported, output: Path | None) -> Path:
             raise exists(path)
     for file in others:
         put(Path(file.target), file.after.decode("utf-8", "surrogateescape"))
-    put(target, first.after.decode("utf-8", "surrogateescape"))
+    text = first.after.decode("utf-8", "surrogateescape")
+    if output is not None and (origin := _origin(Path(first.name), target)):
+        text = f"{text.rstrip()}\n\n{origin}\n"
+    put(target, text)
     return target
+
+
+def _origin(original: Path, target: Path) -> str:
+    """Return the line that names the original of a new file; empty where the name does, and far from each other."""
+    beside = target.resolve().parent
+    if not original.is_file() or target.resolve() == Path(ported_name(str(original))).resolve():
+        return ""
+    path = os.path.relpath(original.resolve(), beside)
+    return "" if path.startswith("..") or " " in path else ORIGIN.format(path=path)

@@ -368,7 +368,8 @@ class TrainedModel:
             if not self.is_model(used, scope) and not self._named_alike(used, inside):
                 continue
             call = self.program.parents.get(inside)
-            if isinstance(call, cst.Call) and call.func is inside and self._in_step(used):
+            state = isinstance(inside, cst.Attribute) and inside.attr.value in _UNWRAPPED_CALLS
+            if isinstance(call, cst.Call) and call.func is inside and not state and self._in_step(used):
                 self.edits.ask(
                     used,
                     Message(

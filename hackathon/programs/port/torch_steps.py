@@ -138,11 +138,13 @@ def _counter(functions: Functions, value: cst.BaseExpression) -> bool:
 def seeded(functions: Functions, call: cst.Call) -> bool:
     """Return whether all processes split data in the same way."""
     seeds = (
-        "torch.manual_seed", "lightning.seed_everything", "pytorch_lightning.seed_everything",
-        "lightning.pytorch.seed_everything", "transformers.set_seed", "accelerate.utils.set_seed",
+        "torch.manual_seed", "torch.random.manual_seed", "lightning.seed_everything",
+        "pytorch_lightning.seed_everything", "lightning.pytorch.seed_everything", "transformers.set_seed",
+        "accelerate.utils.set_seed",
     )  # fmt: skip
-    generator = any(argument.keyword is not None and argument.keyword.value == "generator" for argument in call.args)
-    return generator or any(functions.imports.full(call.func) in seeds for call in functions.calls)
+    return argument(call, "generator", 2) is not None or any(
+        functions.imports.full(call.func) in seeds for call in functions.calls
+    )
 
 
 def _branch(functions: Functions, call: cst.Call) -> object:

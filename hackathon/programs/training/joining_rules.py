@@ -15,6 +15,8 @@ _TRAINERS = frozenset({"torch", "tensorflow", "keras", "chainer"})
 """Packages that a program trains with."""
 _LIBRARIES = FRAMEWORKS | {"horovod", "mpi4py", "chainermn", "jax", "flax", "monai", "speechbrain", "espnet", "nemo"}
 """Packages that may join the processes themselves."""
+_JOINING_PARTS = {"transformers": "train", "ignite": "dist"}
+"""Package → word in the names of those parts that join processes."""
 UNKNOWN = object()
 """The value of an expression that depends on more than the options' defaults."""
 _COMPARE: dict[type, Callable[[Any, Any], bool]] = {
@@ -37,9 +39,10 @@ def joins_nowhere(program: TrainingProgram) -> bool:
 
 
 def _may_join(name: str) -> bool:
-    """Return whether an imported name may join processes; of transformers, only its trainers do."""
+    """Return whether an imported name may join processes."""
     library, _, rest = name.partition(".")
-    return library in _LIBRARIES and (library != "transformers" or rest in ("", "*") or "train" in rest.lower())
+    part = _JOINING_PARTS.get(library, "")
+    return library in _LIBRARIES and (rest in ("", "*") or part in rest.lower())
 
 
 def needed_options(program: TrainingProgram, words: Collection[str]) -> tuple[Module, ast.Call, tuple[str, ...]] | None:

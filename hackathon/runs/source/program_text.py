@@ -294,6 +294,10 @@ class ProgramText:
         return cls(tuple(names), "" if learns else entry)
 
 
+ORIGIN = "# ported from {path} by hackathon"
+"""Last line of a ported program whose name does not say what it was made of."""
+
+
 def text_lines(folder: Path, name: str) -> tuple[str, ...]:
     """Return the lines of a text file beneath a folder, up to LARGEST bytes; none when it is unreadable."""
     return _read(folder, name, LARGEST).lines

@@ -2,7 +2,7 @@
 
 import os
 import stat
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -317,12 +317,19 @@ def _smallest(sizes: Mapping[str, int]) -> dict[str, int]:
     return smallest
 
 
+def _without_code(name: str, code: Collection[str]) -> str:
+    """Return the highest folder of a file that holds no Python program, or else the highest one."""
+    above = [path for path in _parents(name) if path != "."][::-1]
+    return next((path for path in above if path not in code), above[0] if above else name)
+
+
 def _too_much(folder: Path, sizes: Mapping[str, int]) -> RequestError:
     """Return the error that names the biggest files or the fullest folders, and what to exclude."""
     total = sum(sizes.values())
     tops: dict[str, tuple[int, int]] = {}
+    code = {parent for name in sizes if name.endswith(".py") for parent in _parents(name)}
     for name, size in sizes.items():
-        top = name.split("/", 1)[0]
+        top = _without_code(name, code)
         count, top_size = tops.get(top, (0, 0))
         tops[top] = count + 1, top_size + size
     exclude = ", ".join(map(printable, _largest(tops, total, len(sizes))))

@@ -391,6 +391,37 @@ def test_a_launcher_in_each_process_may_make_worlds_of_the_runs_size(make: Make)
     assert [(each.id, each.kind) for each in judged(run).values()] == [("several-worlds", "launched")]
 
 
+@pytest.mark.parametrize(
+    ("group", "timed", "kind"),
+    [
+        ({"collectives": 0, "steps": 19}, 40, "apart"),
+        ({"world": 0, "collectives": 0, "steps": 4}, 40, "apart"),
+        ({"collectives": 4, "inside": 0, "plain": 1}, 1, "apart"),  # the exchange of an evaluation
+        ({"collectives": 4, "inside": 0, "plain": 0}, 40, None),  # each step ends an epoch
+        ({"collectives": 40, "inside": 40, "plain": 20}, 40, None),
+        ({"collectives": 40, "inside": 40, "plain": 20}, 9, ""),
+        ({"collectives": 40, "inside": 40, "plain": 20}, 10, None),
+        ({"collectives": None, "others": ["chainermn"]}, 10, None),
+        ({"collectives": 0, "steps": 19, "others": ["mpi4py"]}, 40, None),
+    ],
+)
+def test_few_steps_do_not_tell_whether_ranks_train_together_nor_how_fast(
+    make: Make, group: dict[str, Any], timed: int, kind: str | None
+) -> None:
+    run = make(2)
+    for rank in (0, 1):
+        run.steps(rank, timed=timed, **group)
+    doubt = judged(run).get("few-steps")
+    assert (doubt.kind if doubt else None) == kind
+
+
+def test_a_metric_of_the_project_needs_no_number_of_steps(make: Make) -> None:
+    run = make(1, metrics={"samples_per_s": {"pattern": "pace: (.*)"}})
+    run.log(0, "pace: 3")
+    run.steps(0, timed=2)
+    assert "few-steps" not in judged(run)
+
+
 @pytest.mark.parametrize(("printed", "doubted"), [(64, False), (32, False), (130, True), (90, False)])
 def test_a_throughput_that_the_recorder_contradicts(make: Make, printed: int, doubted: bool) -> None:
     run = make(2)

@@ -69,6 +69,29 @@ def test_what_passed_between_recorded_steps_counts_unless_it_was_a_pause(passed:
     assert recording.steps_per_s == pytest.approx(72 / (1.6 + counted))
 
 
+def test_all_steps_without_an_evaluation_make_the_rate() -> None:
+    """Blocks are of the beginning: 0.25 s a step; the recorder timed 200 steps of 0.1 s."""
+    timed = {"steps": 200, "seconds": 20.0, "evaluations": 3}
+    recording = recording_of({"steps": 206, "blocks": [BLOCK], "timed": timed})
+    assert recording is not None
+    assert (recording.steps, recording.timed, recording.steps_per_s) == (8, 200, pytest.approx(10.0))
+    older = recording_of({"steps": 11, "blocks": [BLOCK]})
+    assert older is not None and older.timed is None
+
+
+def test_a_program_with_few_steps_is_recorded_without_a_block() -> None:
+    recording = recording_of({"steps": 7, "timed": {"steps": 4, "seconds": 6.0}})
+    assert recording is not None
+    assert (recording.steps, recording.seconds) == (4, 6.0)
+
+
+@pytest.mark.parametrize("timed", [{}, [], {"steps": 0, "seconds": 0.0}, {"steps": 3, "seconds": -1}, {"steps": "x"}])
+def test_without_timed_steps_the_blocks_count(timed: object) -> None:
+    recording = recording_of({"blocks": [BLOCK], "timed": timed})
+    assert recording is not None
+    assert recording.steps_per_s == 4.0
+
+
 def test_rates_are_those_of_all_processes(tmp_path: Path) -> None:
     run = write(tmp_path, {0: FILE, 1: FILE})
     assert rates(recordings(run, 2), 2) == {"samples_per_s": 64.0, "steps_per_s": 4.0}

@@ -17,6 +17,7 @@ NOWHERE = {
     "a pool for its files": "import torch\nfrom multiprocessing import Pool\nPool(2).map(len, names)\n" + LOOP,
     "the size of a terminal": "import os, torch\nwidth = os.popen('stty size').read()\n" + LOOP,
     "a package of graphs": "import torch\nfrom torch_geometric.loader import NeighborLoader\n" + LOOP,
+    "engines of a library": "import torch\nfrom ignite.engine import Engine\n" + LOOP,
     "a model of a library with a trainer": "import torch\nfrom transformers import GPT2LMHeadModel\n" + LOOP,
     "a package that nobody knows": "import torch, somebodys\nsomebodys.train(torch.nn.Linear(2, 2))\n",
 }
@@ -81,6 +82,7 @@ JOINED = {
         "    dist.init_process_group()\n" + LOOP
     ),
     "by a library": "import torch\nfrom accelerate import Accelerator\naccelerator = Accelerator()\n" + LOOP,
+    "by a part of a library": "import torch\nimport ignite.distributed as idist\n" + LOOP,
     "by the trainer of a library": "import torch\nfrom transformers import GPT2LMHeadModel, Trainer\n" + LOOP,
     "by the helper of a package": (
         "import torch\nfrom timm.utils import init_distributed_device\nimport somebodys\n"
@@ -113,7 +115,7 @@ def test_a_program_of_one_process_is_named_whatever_it_imports(tmp_path: Path, k
     found = findings(tmp_path, NOWHERE[kind])
     assert list(found) == ["joins-nothing"]
     assert "hackathon try" in found["joins-nothing"]
-    if kind != "a package that nobody knows":
+    if kind not in ("a package that nobody knows", "engines of a library"):  # `port` knows neither
         assert "hackathon port train.py" in found["joins-nothing"]
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from hackathon.cli.run.rehearsal_shown import compared_finding, compared_text
-from hackathon.rehearsal.comparison import Compared, compare, original_of
+from hackathon.rehearsal.comparison import Compared, compare, original_of, unrecorded
 from hackathon.runs.directory import RunDirectory
 from hackathon.runs.states import RunStatus
 from support.recorded_run import RecordedRun
@@ -105,14 +105,34 @@ def test_a_run_that_failed_says_nothing_about_the_loss(tmp_path: Path) -> None:
     assert compare("train.py", runs, states).reason == "failed_ported"
 
 
-def test_only_a_ported_program_of_pytorch_beside_its_original_is_compared(tmp_path: Path) -> None:
+def test_a_ported_program_beside_its_original_is_compared(tmp_path: Path) -> None:
     command = ("python", "-u", "lib/train.ported.py", "--lr", "0.1")
     assert original_of(tmp_path, command) is None
     (tmp_path / "lib").mkdir()
     (tmp_path / "lib/train.ported.py").write_text("import os\nimport torch\n")
     assert original_of(tmp_path, command) is None
     (tmp_path / "lib/train.py").write_text("import torch\n")
-    assert original_of(tmp_path, command) == ("lib/train.py", ("python", "-u", "lib/train.py", "--lr", "0.1"))
+    original = ("python", "-u", "lib/train.py", "--lr", "0.1")
+    assert original_of(tmp_path, command) == ("lib/train.py", original, True)
     assert original_of(tmp_path, ("python", "lib/train.py")) is None
-    (tmp_path / "lib/train.ported.py").write_text("import keras\n")
-    assert original_of(tmp_path, command) is None
+    (tmp_path / "lib/ddp.py").write_text(
+        "from lightning.pytorch import Trainer\n\n# ported from train.py by hackathon\n"
+    )
+    assert original_of(tmp_path, ("python", "lib/ddp.py")) == ("lib/train.py", ("python", "lib/train.py"), True)
+
+
+@pytest.mark.parametrize("line", ["# ported from other.py by hackathon", "# ported from ../../train.py by hackathon"])
+def test_a_line_that_names_no_file_here_is_no_origin(tmp_path: Path, line: str) -> None:
+    (tmp_path / "ddp.py").write_text(f"import torch\n{line}\n")
+    (tmp_path.parent / "train.py").write_text("import torch\n")
+    assert original_of(tmp_path, ("python", "ddp.py")) is None
+
+
+def test_a_program_of_another_framework_says_why_it_is_not_compared(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text("import keras\n")
+    (tmp_path / "train.ported.py").write_text("import keras\nimport horovod.keras as hvd\n")
+    original = original_of(tmp_path, ("python", "train.ported.py"))
+    assert original is not None and not original.recorded
+    reason = unrecorded(original)
+    assert (reason.result, reason.as_json()["reason"], reason.runs) == ("unknown", "framework", ())
+    assert compared_text(reason).startswith("not compared: ")

@@ -182,6 +182,26 @@ def test_too_big_names_the_biggest(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert "exclude: [data8.bin, data7.bin, data6.bin, data5.bin, data4.bin, data3.bin]" in (caught.value.hint or "")
 
 
+@pytest.mark.parametrize(
+    ("big", "excluded"),
+    [
+        ("examples/Datasets/MNIST/raw/images", "examples/Datasets"),
+        ("lib/data/set.bin", "lib"),  # a program is beside it, and the folder above holds it too
+        ("sets/a/set.bin", "sets"),
+    ],
+)
+def test_the_folder_to_exclude_holds_no_program_where_that_is_possible(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, big: str, excluded: str
+) -> None:
+    folder = project(tmp_path)
+    _fill(folder, "examples/basics/train.py", "lib/data/read.py", big)
+    monkeypatch.setattr(selection, "SIZE_LIMIT", 10_000)
+    (folder / big).write_bytes(b"x" * 20_000)
+    with pytest.raises(RequestError) as caught:
+        take(folder)
+    assert f"exclude: [{excluded}]" in (caught.value.hint or "")
+
+
 def test_the_real_limit_is_fifty_megabytes(tmp_path: Path) -> None:
     folder = project(tmp_path)
     with (folder / "sparse.bin").open("wb") as stream:

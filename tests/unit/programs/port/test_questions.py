@@ -160,6 +160,20 @@ NOT_ASKED = {
         "from utilities import rank_zero_only\n\n\n@rank_zero_only\ndef show():\n    print(theirs())\n\n\n" + LOOP
     ),
     "a choice between two ways to update": "by_hand = False\n" + CHOSEN,
+    "a split by a generator": (
+        "from torch.utils.data import random_split\ndata, rest = random_split(data, [32, 32], torch.Generator())\n"
+        + LOOP
+    ),
+    "a split with another name of the seed": (
+        "torch.random.manual_seed(1)\ndata, rest = torch.utils.data.random_split(data, [32, 32])\n" + LOOP
+    ),
+    "a copy of the model for targets": LOOP.replace(
+        "optimizer =", "target = nn.Linear(4, 1)\ntarget.load_state_dict(model.state_dict())\noptimizer ="
+    ) + "    target.load_state_dict(model.state_dict())\n",
+    "a copy in each step": (
+        LOOP.replace("optimizer =", "target = nn.Linear(4, 1)\noptimizer =")
+        + "        target.load_state_dict(model.state_dict())\n"
+    ),
     "a folder": "import os\nos.makedirs('out')\nos.mkdir('more')\n" + LOOP,
     "a folder that may exist": "import os\ntry:\n    os.makedirs('out')\nexcept OSError:\n    pass\n" + LOOP,
     "a closure of an optimizer that never decides": LOOP.replace("optimizer.step()", "optimizer.step(lambda: loss)"),
