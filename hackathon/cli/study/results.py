@@ -167,16 +167,13 @@ def show_study(
 ) -> None:
     """Print a study's results and draw its plot; exit code 1 if a point failed."""
     from hackathon.cli.working import working
-    from hackathon.diagnosis.doubts import judge
     from hackathon.jobs.measured import PROJECT
-    from hackathon.prediction.results import with_predictions
-    from hackathon.scaling.collect import study_results
+    from hackathon.prediction.results import study_outcome
     from hackathon.scaling.show import render
     from hackathon.scaling.table import failed, points_of
 
     with working(_("reading the runs of the study")):
-        outcome = study_results(study, states, metric=metric, baseline=_baseline(baseline), judge=judge)
-        results = with_predictions(outcome)
+        results = study_outcome(study, states, metric=metric, baseline=_baseline(baseline))
         if form in ("table", "md"):  # JSON and CSV are those of the pages
             _tell_causes(results, study, states)
     terminal = sys.stdout.isatty()
