@@ -6,6 +6,7 @@ from typing import Any
 
 from hackathon.api import frames, html
 from hackathon.api.reading import read
+from hackathon.scaling.expectations import ComparedExpectation
 from hackathon.text.errors import HackathonError
 from hackathon.text.messages import _
 
@@ -187,6 +188,8 @@ class StudyResults:
     mode_asked: str = ""
     """The requested mode, if the samples of a step show another."""
     unreadable: tuple[UnreadableRun, ...] = ()
+    expectations: tuple[ComparedExpectation, ...] = ()
+    """With `--expect`: the expected results beside these."""
     json: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False, metadata={"json": False})
     """All fields as JSON values."""
 
