@@ -117,8 +117,9 @@ class LocalizedCommand(click.Command):
             return
         from hackathon.cli.exit_codes import line_of
 
+        text = _("Exit code: {codes}", codes=line_of(ctx.command_path.partition(" ")[2]))
         formatter.write_paragraph()
-        formatter.write_text(_("Exit code: {codes}", codes=line_of(ctx.command_path.partition(" ")[2])))
+        formatter.write(click.formatting.wrap_text(text, formatter.width) + "\n")
 
 
 class LocalizedGroup(LocalizedCommand, click.Group):

@@ -13,7 +13,7 @@ class Expectation:
     value: float
     """The expected number, in the metric's unit; for `efficiency` from 0 to 1."""
     tolerance: float | list[float | None]
-    """Relative: 0.05 allows 5 % below and above; [-0.05, 0.1] allows 5 % below and 10 % above; null is no bound."""
+    """Relative: 0.05 allows 5 % below and above; [-0.05, 0.1] allows 5 % below and 10 % above; null: no bound."""
     processes: Positive | None = None
     """The process count; not needed for a single run."""
     quantity: Literal["value", "speedup", "efficiency"] = "value"

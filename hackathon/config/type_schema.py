@@ -29,7 +29,7 @@ def type_schema(kind: Any, title: str, version: int) -> dict[str, Any]:
     """Return the schema of objects of a type, or of one of several types, with `schema_version` `version`.
 
     `kind`: a dataclass, a typed dict, a union or a list of them; a tuple stands for types whose keys are in one object.
-    Other keys are allowed, because adding one is no new version.
+    Other keys are allowed, because adding one keeps the version.
     """
     definitions: dict[str, Any] = {}
     kinds = kind if isinstance(kind, list) else get_args(kind) if get_origin(kind) in (Union, UnionType) else [kind]
