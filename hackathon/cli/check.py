@@ -10,9 +10,9 @@ from hackathon.jobs.request import Options
 from hackathon.text.messages import N_, _, ngettext
 
 if TYPE_CHECKING:
-    from hackathon.cli.program_findings import Reports
     from hackathon.jobs.places import Foreign
     from hackathon.prediction.request import Reachable
+    from hackathon.programs.training.of_sources import Reports
     from hackathon.runs.source.selection import Selection
 
 
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 @option_trust
 @click.option("--json", "as_json", is_flag=True, help=_("Print JSON."))
 def command(target: str | None, options: Options, foreign: "Foreign", as_json: bool) -> None:
-    from hackathon.cli.budget import budget_json, budget_text, event_line, judge, standing_of
-    from hackathon.cli.program_findings import errors_of, read_sources, show_reports
+    from hackathon.cli.budget import event_line
+    from hackathon.cli.program_findings import show_reports
     from hackathon.cli.show import cost_text, echo_advice, request_line
     from hackathon.cli.shown import show_warnings
     from hackathon.cli.working import working
@@ -41,10 +41,12 @@ def command(target: str | None, options: Options, foreign: "Foreign", as_json: b
     from hackathon.jobs.plan import plan_jobs
     from hackathon.jobs.sources import find_sources
     from hackathon.prediction.request import reachable
+    from hackathon.programs.training.of_sources import errors_of, read_sources
     from hackathon.runs.source.selection import Selection, selection_of
     from hackathon.schedulers.base import SchedulerError
     from hackathon.schedulers.known_nodes import known_nodes
     from hackathon.text.errors import RequestError
+    from hackathon.usage.admission import budget_json, budget_text, judge, standing_of
 
     sources = find_sources(target, options, foreign=shown_only(foreign))
     event_line(sources)
@@ -102,8 +104,8 @@ def command(target: str | None, options: Options, foreign: "Foreign", as_json: b
             ),
             err=True,
         )
-    if budget is not None:
-        judge(budget, refuse)
+    for text in judge(budget, refuse) if budget is not None else ():
+        click.echo(f"{_('warning')}: {text}", err=True)
     for failure in silent:
         if failure.id == "schedulers.not_set_up":  # others are normal: the scheduler is elsewhere or busy
             click.echo(_("note: {problem}", problem=failure.message), err=True)

@@ -12,7 +12,7 @@ from hackathon.text.errors import RequestError
 from hackathon.text.messages import _, localized
 
 if TYPE_CHECKING:
-    from hackathon.cli.program_findings import Reports
+    from hackathon.programs.training.of_sources import Reports
 
 
 @named(

@@ -3,6 +3,7 @@
 import math
 import re
 import sys
+from collections.abc import Mapping
 from typing import Any
 
 import click
@@ -11,10 +12,18 @@ _COMMANDS = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]"
 """DEL, 8-bit control characters, and direction marks: JSON does not escape them, but a terminal interprets them."""
 
 
-def echo_json(value: Any, *, indent: int | None = 1) -> None:
-    """Print a value; NaN and infinity, which JSON lacks, become null. On a terminal, control characters are escaped."""
+VERSION = 1
+"""The `schema_version` of values that do not have one of their own; `docs/reference/json.md` says when it grows."""
+
+
+def echo_json(value: Mapping[str, Any], *, indent: int | None = 1) -> None:
+    """Print an object with its `schema_version`; NaN and infinity, which JSON lacks, become null.
+
+    On a terminal, control characters are escaped.
+    """
     import json
 
+    value = value if "schema_version" in value or "$schema" in value else {"schema_version": VERSION, **value}
     try:
         text = json.dumps(value, ensure_ascii=False, indent=indent, allow_nan=False)
     except ValueError:

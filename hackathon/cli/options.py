@@ -111,6 +111,16 @@ class LocalizedCommand(click.Command):
             option.help = pgettext("help", "Show this message and exit.")
         return option
 
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        super().format_epilog(ctx, formatter)
+        if isinstance(self, click.Group):  # its sub-commands have codes of their own
+            return
+        from hackathon.cli.exit_codes import line_of
+
+        text = _("Exit code: {codes}", codes=line_of(ctx.command_path.partition(" ")[2]))
+        formatter.write_paragraph()
+        formatter.write(click.formatting.wrap_text(text, formatter.width) + "\n")
+
 
 class LocalizedGroup(LocalizedCommand, click.Group):
     """A noun with sub-verbs whose --help option is in the current language."""

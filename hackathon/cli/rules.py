@@ -62,7 +62,7 @@ def list_rules(part: str | None, as_json: bool) -> None:
         key=lambda entry: (parts.index(entry[0].part), entry[0].id),
     )
     if as_json:
-        _echo_json(
+        echo_json(
             {
                 "rules": [
                     {"id": rule.id, "part": rule.part, "level": rule.level, "title": localized(rule.title),
@@ -117,7 +117,7 @@ def show(name: str, as_json: bool) -> None:
     if as_json:
         from dataclasses import asdict
 
-        _echo_json({**asdict(rule), "from": position, **({"package": package} if package else {})})
+        echo_json({**asdict(rule), "from": position, **({"package": package} if package else {})})
         return
     click.echo(f"{rule.id} · {rule.part} · {rule.level}")
     click.echo(printable(localized(rule.title)))
@@ -213,10 +213,6 @@ def _pattern(pattern: "Pattern") -> str:
 def _complain(problems: "Sequence[Problem]") -> None:
     for problem in problems:
         click.echo(str(problem), err=True)
-
-
-def _echo_json(value: object) -> None:
-    echo_json(value)
 
 
 command.add_command(list_rules)  # type: ignore[attr-defined]

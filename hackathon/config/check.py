@@ -51,6 +51,10 @@ def check_record(record: Any, document: Document, name: str | None) -> list[Prob
             from hackathon.config.check_rules import check_rules
 
             check_rules(record, report)
+        case "ReferenceFile":
+            from hackathon.config.check_reference import check_reference
+
+            check_reference(record, report)
         case "Survey":
             from hackathon.config.check_survey import check_survey
 

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from hackathon.config.plug_ins import PlugIn
     from hackathon.config.project import Project, UserSettings
     from hackathon.config.recipe import Recipe
+    from hackathon.config.reference import ReferenceFile
     from hackathon.config.survey import Survey
 
 PROJECT_FILE, EVENT_FILE, RECIPE_FILE, USER_FILE = "project.yaml", "hackathon.yaml", "recipe.yaml", "config.yaml"
@@ -133,6 +134,13 @@ def load_survey(path: Path) -> "Survey":
     from hackathon.config.survey import Survey
 
     return read_record(Survey, path)
+
+
+def load_reference(path: Path) -> "ReferenceFile":
+    """Return the expected results in a file."""
+    from hackathon.config.reference import ReferenceFile
+
+    return read_record(ReferenceFile, path)
 
 
 def load_user() -> "UserSettings":

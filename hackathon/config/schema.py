@@ -16,6 +16,7 @@ from hackathon.config.event import Event
 from hackathon.config.project import Project, UserSettings
 from hackathon.config.recipe import Recipe
 from hackathon.config.records import Least, Parsed, options
+from hackathon.config.reference import ReferenceFile
 from hackathon.config.rule import RuleFile
 from hackathon.config.survey import Survey
 from hackathon.text.units import format_size, format_walltime
@@ -26,6 +27,7 @@ RECORDS: dict[str, tuple[type, str]] = {
     "cluster": (Cluster, "templates/clusters/NAME.yaml"),
     "event": (Event, "hackathon.yaml"),
     "survey": (Survey, "survey.yaml"),
+    "reference": (ReferenceFile, "reference.yaml"),
     "rule": (RuleFile, "templates/rules/NAME.yaml"),
     "user": (UserSettings, "~/.config/hackathon/config.yaml"),
 }

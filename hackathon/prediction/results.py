@@ -2,14 +2,20 @@
 
 import functools
 import math
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from hackathon.diagnosis.doubts import judge
 from hackathon.prediction.forecast import forecast
 from hackathon.prediction.rows import TIMES, MeasuredSize, Series
 from hackathon.prediction.study import of_results
-from hackathon.scaling.table import series_of
+from hackathon.scaling.collect import study_results
+from hackathon.scaling.table import RunResult, series_of
 from hackathon.text.errors import RequestError
+
+if TYPE_CHECKING:
+    from hackathon.runs.states import RunStatus
+    from hackathon.runs.study import Study
 
 FURTHER = (2, 4)
 """Multiples of the largest size that are predicted."""
@@ -26,6 +32,13 @@ class _Foreseen(NamedTuple):
     high: float
     level: float | None
     basis: str
+
+
+def study_outcome(
+    study: "Study", states: Iterable["RunStatus"], *, metric: str | None = None, baseline: RunResult | None = None
+) -> dict[str, Any]:
+    """Return the results of a study with doubts and predictions. Raises as `scaling.collect.study_results`."""
+    return with_predictions(study_results(study, states, metric=metric, baseline=baseline, judge=judge))
 
 
 def with_predictions(results: Mapping[str, Any]) -> dict[str, Any]:

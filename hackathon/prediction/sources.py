@@ -26,7 +26,7 @@ from hackathon.prediction.study import (
     physics_of,
     price_of,
 )  # fmt: skip
-from hackathon.prediction.table import read_table
+from hackathon.prediction.table import MeasuredTable
 from hackathon.prediction.training import Goal
 from hackathon.runs.record import RecordedCheck
 from hackathon.runs.states import SUCCEEDED
@@ -58,10 +58,10 @@ class SeriesKnowledge:
     """The condition that they must meet."""
 
 
-def of_table(path: Path, options: SourceOptions, project: Path) -> list[tuple[Series, Knowledge]]:
+def of_table(table: MeasuredTable, options: SourceOptions, project: Path) -> list[tuple[Series, Knowledge]]:
     """Return the series of a table; the network and the prices are those of the specified cluster."""
     entries = []
-    for curve in read_table(path).series:
+    for curve in table.series:
         cluster = options.cluster or curve.kin.cluster
         physics = Physics(network_of(cluster), options.gradient_bytes, _batch(curve, options.wish.batch))
         tokens = tokens_of(_gpus(cluster, project), rates_of(cluster, project))
@@ -97,6 +97,20 @@ def of_index(name: str | None, options: SourceOptions, project: Path) -> list[tu
         folder=project,
         name=name or "",
     )
+
+
+def selected(
+    pairs: list[tuple[Series, Knowledge]], name: str | None, history: MeasuredTable | None
+) -> list[tuple[Series, Knowledge]]:
+    """Return the series with this name (None: all), which know the studies of `history`, too. Raises RequestError."""
+    if name is not None:
+        names = ", ".join(entry.name or "–" for entry, _ in pairs)
+        pairs = [pair for pair in pairs if pair[0].name == name]
+        if not pairs:
+            raise RequestError("predict.no_series", "no series {name}; known: {known}", name=name, known=names)
+    if history is not None:
+        pairs = [(entry, replace(facts, others=(*facts.others, *history.series))) for entry, facts in pairs]
+    return pairs
 
 
 def _of_study(study: StudyRuns, studies: Sequence[StudyRuns], memory: Memory, project: Path) -> list[SeriesKnowledge]:

@@ -4,7 +4,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from hackathon.jobs.settings import settings_text, value_text
@@ -377,14 +377,15 @@ def varied(results: Mapping[str, Any]) -> list[str]:
     return list(dict.fromkeys(name for entry in series_of(results) for name in entry["settings"]))
 
 
-def _headings(results: Mapping[str, Any]) -> list[str]:
+def headings(results: Mapping[str, Any]) -> list[str]:
+    """Return the headings of the table, those of varied settings first."""
     value = plain(results["metric"]) + (f" [{plain(results['unit'])}]" if results["unit"] else "")
     keys = ("processes", "nodes", "", "speedup", "efficiency", "status", "runs")
     return [*map(plain, varied(results)), *(_(_COLUMN_TEXTS[key]) if key else value for key in keys)]
 
 
-def _rows(results: Mapping[str, Any]) -> list[tuple[Mapping[str, Any], list[str]]]:
-    """Return each point with its row, series after series; at the end a row for each unreadable run."""
+def text_rows(results: Mapping[str, Any]) -> list[tuple[Mapping[str, Any], list[str]]]:
+    """Return each point with its row as text, series after series; at the end a row for each unreadable run."""
     names = varied(results)
     lost = {"efficiency": None, "value": None, "doubts": (), "status": ""}
     return [
@@ -427,9 +428,9 @@ def _table(results: Mapping[str, Any], terminal: bool, color: bool, width: int) 
     console.print(Text(plain(results["study"]) + (f" · {mode}" if mode else ""), style="bold"))
     table = Table(box=box.ROUNDED if terminal else None, pad_edge=terminal, header_style="bold")
     first = len(varied(results))
-    for i, heading in enumerate(_headings(results), -first):
+    for i, heading in enumerate(headings(results), -first):
         table.add_column(heading, justify="left" if i == 5 or i < 0 else "right", no_wrap=i != 2, overflow="fold")
-    for point, row in _rows(results):
+    for point, row in text_rows(results):
         cells = [Text(cell) for cell in row]
         if below_target(point):
             cells[first + 4].stylize("yellow")
@@ -456,36 +457,78 @@ def _safe_cell(value: object) -> object:
     return harmless(plain(value))
 
 
-def _csv(results: Mapping[str, Any]) -> str:
-    """Return one line per run (RFC 4180 with LF), with its point's numbers, so that a spreadsheet can regroup them.
+def run_columns(results: Mapping[str, Any]) -> list[str]:
+    """Return the names of the columns of `run_rows`."""
+    return [
+        "study", "mode", "metric", "unit", *_POINT_COLUMNS, "run", "job_id", "run_status", "run_value", "reason",
+        "note", "tags", *(f"settings.{name}" for name in varied(results)),
+    ]  # fmt: skip
+
+
+def run_rows(results: Mapping[str, Any]) -> Iterator[list[Any]]:
+    """Yield one row per run with its point's numbers, so that a spreadsheet can regroup them; unreadable runs first.
 
     The settings that the study varies are in the last columns, one each: `settings.lr`.
     """
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
     names = varied(results)
-    writer.writerow(
-        ["study", "mode", "metric", "unit", "processes", "nodes", "value", "min", "max", "stdev", "n", "speedup",
-         "efficiency", "status", "doubts", "run", "job_id", "run_status", "run_value", "reason", "note", "tags",
-         *(_safe_cell(f"settings.{name}") for name in names)]
-    )  # fmt: skip
+    head = [results["study"], results["mode"], results["metric"], results["unit"]]
     for run in results.get("unreadable", ()):
-        head = [results["study"], results["mode"], results["metric"], results["unit"], *[""] * 9, "UNREADABLE", ""]
-        cells = [*head, run["id"], "", run["status"], "", "", "", "", *("" for _ in names)]
-        writer.writerow([_safe_cell(cell) for cell in cells])
+        yield [
+            *head,
+            *[None] * 9,
+            "UNREADABLE",
+            "",
+            run["id"],
+            None,
+            run["status"],
+            None,
+            "",
+            "",
+            "",
+            *[None] * len(names),
+        ]
     for entry in series_of(results):
         for point in entry["points"]:
-            s = point["spread"]
             for run in point["runs"]:
-                cells = [
-                    results["study"], results["mode"], results["metric"], results["unit"], point["processes"],
-                    point["nodes"], point["value"], s["min"], s["max"], s["stdev"], s["n"], point["speedup"],
-                    point["efficiency"], point["status"], doubt_ids(point["doubts"]), run["id"], run["job_id"],
-                    run["status"], run["value"],
+                yield [
+                    *head, *_point_cells(point), run["id"], run["job_id"], run["status"], run["value"],
                     run.get("reason", ""), run.get("note", ""), " ".join(run.get("tags", ())),
                     *(entry["settings"].get(name) for name in names),
                 ]  # fmt: skip
-                writer.writerow([_safe_cell(cell) for cell in cells])
+
+
+def point_columns(results: Mapping[str, Any]) -> list[str]:
+    """Return the names of the columns of `point_rows`."""
+    return [*_POINT_COLUMNS, *(f"settings.{name}" for name in varied(results))]
+
+
+def point_rows(results: Mapping[str, Any]) -> Iterator[list[Any]]:
+    """Yield one row per point."""
+    names = varied(results)
+    for entry in series_of(results):
+        for point in entry["points"]:
+            yield [*_point_cells(point), *(entry["settings"].get(name) for name in names)]
+
+
+_POINT_COLUMNS = (
+    "processes", "nodes", "value", "min", "max", "stdev", "n", "speedup", "efficiency", "status", "doubts",
+)  # fmt: skip
+
+
+def _point_cells(point: Mapping[str, Any]) -> list[Any]:
+    spread = point["spread"]
+    return [
+        point["processes"], point["nodes"], point["value"], spread["min"], spread["max"], spread["stdev"], spread["n"],
+        point["speedup"], point["efficiency"], point["status"], doubt_ids(point["doubts"]),
+    ]  # fmt: skip
+
+
+def _csv(results: Mapping[str, Any]) -> str:
+    """Return the rows of `run_rows` (RFC 4180 with LF)."""
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    for row in (run_columns(results), *run_rows(results)):
+        writer.writerow([_safe_cell(cell) for cell in row])
     return stream.getvalue()
 
 
@@ -495,8 +538,8 @@ def _markdown(results: Mapping[str, Any]) -> str:
 
     first = len(varied(results))
     alignment = [":---"] * first + ["---:" if i != 5 else ":---" for i in range(7)]
-    rows = [row(cells) for _, cells in _rows(results)]
-    lines = [row(_headings(results)), "| " + " | ".join(alignment) + " |", *rows, ""]
+    rows = [row(cells) for _, cells in text_rows(results)]
+    lines = [row(headings(results)), "| " + " | ".join(alignment) + " |", *rows, ""]
     lines += [f"- {_markdown_cell(line)}" for line in remarks(results)]
     return "\n".join(lines) + "\n"
 

@@ -13,9 +13,9 @@ from support.paths import ROOT
 
 HOUSE = sources.CODE
 FLOORS = {
-    "cli": 9, "web": 8, "tuning": 7.7, "notify": 7.6, "readiness": 7.5, "survey": 7.4, "event": 7.3, "usage": 7.2,
-    "board": 7.1, "prediction": 6, "rehearsal": 5.7, "index": 5.5, "diagnosis": 5, "programs": 4.5, "scaling": 4,
-    "profiling": 3.5, "logs": 3, "runs": 2, "jobs": 1, "schedulers": 0.5, "config": 0, "parallel": -0.3,
+    "cli": 9, "api": 8.5, "web": 8, "tuning": 7.7, "notify": 7.6, "readiness": 7.5, "survey": 7.4, "event": 7.3,
+    "usage": 7.2, "board": 7.1, "prediction": 6, "rehearsal": 5.7, "index": 5.5, "diagnosis": 5, "programs": 4.5,
+    "scaling": 4, "profiling": 3.5, "logs": 3, "runs": 2, "jobs": 1, "schedulers": 0.5, "config": 0, "parallel": -0.3,
     "access": -0.5, "text": -1, "runtime": -1.5, "": -2,
 }  # fmt: skip
 BELOW = {

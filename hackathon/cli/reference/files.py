@@ -12,6 +12,7 @@ HEADINGS = {
     "survey": "A questionnaire of an event, in `surveys/NAME/`",
     "rule": "Failures that can be recognised. See [how to add a rule](../how-to/add-a-rule.md) and"
     " [those that are shipped](rules.md)",
+    "reference": "Expected results per cluster. See [how to test performance](../how-to/test-performance-in-ci.md)",
     "user": "What the user wants when the project is silent",
 }
 _EMPTY = frozenset({"null", '""', "{}", "[]"})

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from hackathon.runs.directory import RunDirectory
     from hackathon.runs.states import RunStatus
 
-MOST_RUNS = 10
-"""The most failed runs of a study that are diagnosed, newest first."""
 UNREAD = 5
 """Files that a warning lists."""
 
@@ -51,6 +49,7 @@ UNREAD = 5
 def command(targets: tuple[str, ...], as_json: bool, bundle: str | None) -> None:
     import gc
 
+    from hackathon.diagnosis.several import MOST_RUNS, diagnose_runs
     from hackathon.jobs.settings import settings_text
 
     gc.enable()
@@ -58,7 +57,7 @@ def command(targets: tuple[str, ...], as_json: bool, bundle: str | None) -> None
     if bundle is not None:
         _refuse_bundle(bundle, len(runs) + bool(files))
     rules = _usable_rules()
-    diagnoses, left = _diagnoses(runs, len(targets) <= 1, rules)
+    diagnoses, left = diagnose_runs(runs, rules, most=MOST_RUNS if len(targets) <= 1 else None)
     if files:
         from hackathon.diagnosis.examine import diagnose_files
 
@@ -70,7 +69,10 @@ def command(targets: tuple[str, ...], as_json: bool, bundle: str | None) -> None
     _tell_closed(runs)
     board = board_if_any()
     if as_json:
-        _print_json(diagnoses, [post.to_json() for diagnosis in diagnoses for post in solved_before(diagnosis, board)])
+        from hackathon.diagnosis.several import to_json
+
+        similar = [post.to_json() for diagnosis in diagnoses for post in solved_before(diagnosis, board)]
+        echo_json({**to_json(diagnoses), "similar": similar})
         return
     if not diagnoses:
         click.echo(_("None of these runs failed."))
@@ -267,36 +269,6 @@ def tell_slow(diagnoses: "Sequence[Diagnosis]") -> None:
             click.echo(f"{_('warning')}: {text}", err=True)
 
 
-def _diagnoses(runs: "Sequence[RunDirectory]", single: bool, rules: "Sequence[Rule]") -> "tuple[list[Diagnosis], int]":
-    """Return the diagnoses of runs and how many failed runs were left out.
-
-    Of several runs: those that failed, and those that succeeded with silent errors.
-    """
-    if not runs:
-        return [], 0
-    from hackathon.diagnosis.cache import keep
-    from hackathon.diagnosis.examine import diagnose_run
-    from hackathon.runs.status import status
-
-    pairs = list(zip(runs, status(runs), strict=True))
-    selected, good = pairs, []
-    if len(pairs) > 1:
-        good = sorted((pair for pair in pairs if pair[1].state == "SUCCEEDED"), key=lambda pair: pair[0].id)[
-            -MOST_RUNS:
-        ]
-        selected = [
-            (run, state) for run, state in pairs if state.state not in ("SUCCEEDED", "CREATED") and not state.open
-        ]
-    newest = sorted(selected, key=lambda pair: pair[0].id, reverse=True)[:MOST_RUNS] if single else selected
-    diagnoses = []
-    for run, state in good + newest:
-        diagnosis = diagnose_run(run, state, rules=rules)
-        if diagnosis.root is not None or state.state != "SUCCEEDED" or len(pairs) == 1:
-            keep(run, diagnosis)
-            diagnoses.append(diagnosis)
-    return diagnoses, len(selected) - len(newest)
-
-
 def _refuse_bundle(bundle: str, count: int) -> None:
     """Raise RequestError if a bundle is impossible, before anything is read."""
     from hackathon.diagnosis.bundle import bundle_path
@@ -343,33 +315,6 @@ def _make_bundle(
     )
 
 
-def _print_json(diagnoses: "Sequence[Diagnosis]", similar: list[dict[str, Any]]) -> None:
-    """Print all findings, the cause of each run first; `run` and `state` are those of the only run, else null.
-
-    `left_out`: ids of rules that were not applied to all lines. `similar`: solved posts of the event's board about the
-    same failures.
-    """
-
-    findings = [
-        {**finding.to_json(), **({"run": diagnosis.run} if len(diagnoses) > 1 else {})}
-        for diagnosis in diagnoses
-        for finding in diagnosis.findings
-    ]
-    only = diagnoses[0] if len(diagnoses) == 1 else None
-    value = {
-        "run": (only.run or None) if only else None,
-        "state": (only.state or None) if only else None,
-        "findings": findings,
-        "harmless": [finding.to_json() for diagnosis in diagnoses for finding in diagnosis.harmless],
-        "unknown": [evidence.to_json() for diagnosis in diagnoses for evidence in diagnosis.unknown],
-        "left_out": sorted({rule for diagnosis in diagnoses for rule in diagnosis.slow}),
-        "similar": similar,
-    }
-    if only is None:
-        value["runs"] = [{"run": diagnosis.run or None, "state": diagnosis.state or None} for diagnosis in diagnoses]
-    echo_json(value)
-
-
 def _usable_rules() -> "Sequence[Rule]":
     """Return the rules, and report unreadable rule files; the diagnosis continues without them."""
     from hackathon.cli.show import printable
@@ -409,6 +354,7 @@ def _tell_closed(runs: "Sequence[RunDirectory]") -> None:
     import os
 
     from hackathon.cli.show import tell_refused
+    from hackathon.diagnosis.several import MOST_RUNS
     from hackathon.logs.follow import log_files
 
     for run in runs[:MOST_RUNS]:

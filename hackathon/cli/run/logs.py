@@ -256,7 +256,7 @@ def _shown(group: "CollapsedLines", hosts: bool) -> str:
 
 
 def _over(run: "RunDirectory") -> bool:
-    from hackathon.cli.run.wait import is_final
     from hackathon.runs.status import status
+    from hackathon.runs.waiting import is_final
 
     return is_final(status([run])[0])

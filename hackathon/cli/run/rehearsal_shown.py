@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hackathon.cli.json_output import echo_json
-from hackathon.cli.program_findings import COLORS, Reports
+from hackathon.cli.program_findings import COLORS
 from hackathon.text.messages import N_, _, ngettext
 from hackathon.text.units import format_size
 
 if TYPE_CHECKING:
     from hackathon.jobs.plan import Plan
     from hackathon.jobs.resolve import Sources
+    from hackathon.programs.training.of_sources import Reports
     from hackathon.rehearsal.comparison import Compared
     from hackathon.rehearsal.understood import Quantity, Understood
     from hackathon.rehearsal.verdict import RehearsalFinding
@@ -60,7 +61,7 @@ SHOWN = 120
 
 def show_rehearsal(
     sources: "Sources",
-    reports: Reports,
+    reports: "Reports",
     rehearsals: "Sequence[Understood]",
     findings: "Sequence[RehearsalFinding]",
     ready: bool,
@@ -103,7 +104,7 @@ def show_rehearsal(
         click.echo(line)
 
 
-def _verdict(reports: Reports, rehearsals: "Sequence[Understood]", findings: "Sequence[RehearsalFinding]") -> str:
+def _verdict(reports: "Reports", rehearsals: "Sequence[Understood]", findings: "Sequence[RehearsalFinding]") -> str:
     """Return why a study cannot start, as a text to translate."""
     if not rehearsals:
         return N_("not ready: nothing was run. Correct the errors above, or run all the same with --force")
@@ -115,7 +116,7 @@ def _verdict(reports: Reports, rehearsals: "Sequence[Understood]", findings: "Se
 
 def show_json(
     sources: "Sources",
-    reports: Reports,
+    reports: "Reports",
     rehearsals: "Sequence[Understood]",
     findings: "Sequence[RehearsalFinding]",
     ready: bool,

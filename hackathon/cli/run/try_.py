@@ -79,9 +79,9 @@ def command(
     as_json: bool,
     counts: list[int] | None = None,
 ) -> None:
-    from hackathon.cli.program_findings import read_sources
     from hackathon.cli.run.rehearsal_shown import compared_finding, show_json, show_rehearsal
     from hackathon.jobs.sources import find_sources
+    from hackathon.programs.training.of_sources import read_sources
     from hackathon.rehearsal.rehearsal import RehearsalLimits, note_told
     from hackathon.rehearsal.verdict import findings, is_ready
 

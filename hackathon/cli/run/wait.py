@@ -18,10 +18,6 @@ if TYPE_CHECKING:
     from hackathon.runs.status import RunStatus
 
 Tick = Callable[[list["RunStatus"], list["RunDirectory"]], bool]
-SETTLING = 20.0
-"""Seconds to wait after a run failed until the scheduler reports why."""
-PAUSE = 1.0
-"""Seconds between two checks of the run directories; the scheduler itself is asked at most every 30 s."""
 
 
 def wait(runs: Sequence["RunDirectory"], tick: Tick | None = None) -> list["RunStatus"]:
@@ -31,7 +27,7 @@ def wait(runs: Sequence["RunDirectory"], tick: Tick | None = None) -> list["RunS
     further points); while it returns True the wait continues. On Ctrl-C the jobs continue and KeyboardInterrupt is
     raised.
     """
-    from hackathon.runs.status import status
+    from hackathon.runs.waiting import watch
 
     gc.enable()
     begin = time.monotonic()
@@ -39,52 +35,33 @@ def wait(runs: Sequence["RunDirectory"], tick: Tick | None = None) -> list["RunS
     live = sys.stderr.isatty()
     watched = list(runs)
     problems: set[str] = set()
-    ended: dict[str, float] = {}
+
+    def check(states: list["RunStatus"]) -> bool:
+        for problem in {state.problem for state in states if state.problem} - problems:
+            problems.add(problem)
+            _clear(live)
+            click.echo(f"{_('warning')}: {problem}", err=True)
+        for state in states:
+            word = state.state
+            if words.get(state.run_id) != word:
+                words[state.run_id] = word
+                _clear(live)
+                click.echo(state_line(state), err=True)
+        more = tick(states, watched) if tick is not None else False
+        if live:
+            counts = Counter(state.state for state in states)
+            text = ", ".join(f"{word} {count}" for word, count in counts.items())
+            click.echo(f"\r\033[K{format_age(time.monotonic() - begin)}: {text}", nl=False, err=True)
+        return more
+
     try:
-        while True:
-            states = status(watched)
-            for problem in {state.problem for state in states if state.problem} - problems:
-                problems.add(problem)
-                _clear(live)
-                click.echo(f"{_('warning')}: {problem}", err=True)
-            for state in states:
-                word = state.state
-                if words.get(state.run_id) != word:
-                    words[state.run_id] = word
-                    _clear(live)
-                    click.echo(state_line(state), err=True)
-                if is_final(state):
-                    ended.setdefault(state.run_id, time.monotonic())
-            more = tick(states, watched) if tick is not None else False
-            if not more and len(states) == len(watched) and all(_over(state, ended) for state in states):
-                _clear(live)
-                for run in watched:  # while the job ran, files were looked for that did not exist yet
-                    run.files.appeared()
-                return status(watched)
-            if live:
-                counts = Counter(state.state for state in states)
-                text = ", ".join(f"{word} {count}" for word, count in counts.items())
-                click.echo(f"\r\033[K{format_age(time.monotonic() - begin)}: {text}", nl=False, err=True)
-            time.sleep(PAUSE)
+        final = watch(watched, check)
     except KeyboardInterrupt:
         _clear(live)
         click.echo(_("stopped waiting; the jobs continue (`hackathon status`, `hackathon cancel`)"), err=True)
         raise
-
-
-def is_final(state: "RunStatus") -> bool:
-    """Return whether a run's state changes only by a user's action."""
-    from hackathon.runs.states import ENDED
-
-    return state.state in ENDED or state.state in ("UNCERTAIN", "CREATED", "LOST")
-
-
-def _over(state: "RunStatus", ended: dict[str, float]) -> bool:
-    """Return whether a run is final and its cause known, or not available in time."""
-    if not is_final(state):
-        return False
-    settled = state.settled or state.sealed or state.state == "SUCCEEDED"
-    return settled or time.monotonic() - ended[state.run_id] >= SETTLING
+    _clear(live)
+    return final
 
 
 def state_line(state: "RunStatus") -> str:

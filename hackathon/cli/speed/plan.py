@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from hackathon.cli.json_output import echo_json
 from hackathon.cli.options import MemorySize, Processes, Size, named
 from hackathon.parallel.plan.bound import OBJECTIVES
 from hackathon.parallel.plan.cost import MODES
@@ -176,7 +177,7 @@ def command(
 
         pages = write_plan_page(page, result, value)
     if as_json:
-        click.echo(text, nl=False)
+        echo_json(value)
     else:
         _show(result, value, (output, svg if result.plan is not None else None, *pages))
     if apply_it and result.plan is not None:

@@ -143,13 +143,11 @@ def command(
     as_json: bool,
     **values: Any,
 ) -> None:
-    from dataclasses import replace
-
     from hackathon.cli.options import runs_folder
     from hackathon.cli.working import working
     from hackathon.prediction.forecast import SCHEMA_VERSION, forecast
     from hackathon.prediction.show import lines
-    from hackathon.prediction.sources import of_index, of_table
+    from hackathon.prediction.sources import of_index, of_table, selected
     from hackathon.prediction.table import read_table
     from hackathon.text.errors import RequestError
 
@@ -182,18 +180,11 @@ def command(
     settings = _asked(processes_per_node, values)
     project = runs_folder().parent.absolute()
     if source is not None and (source == "-" or Path(source).is_file() or source.endswith(".csv")):
-        pairs = of_table(Path(source), settings, project)
+        pairs = of_table(read_table(Path(source)), settings, project)
     else:
         with working(_("reading the runs of the project")):
             pairs = of_index(source, settings, project)
-    if series is not None:
-        names = ", ".join(entry.name or "–" for entry, _ in pairs)
-        pairs = [pair for pair in pairs if pair[0].name == series]
-        if not pairs:
-            raise RequestError("predict.no_series", "no series {name}; known: {known}", name=series, known=names)
-    if history is not None:
-        former = read_table(history).series
-        pairs = [(entry, replace(context, others=(*context.others, *former))) for entry, context in pairs]
+    pairs = selected(pairs, series, read_table(history) if history is not None else None)
     with working(_("predicting")):
         forecasts = [forecast(entry, sizes, context) for entry, context in pairs]
     if as_json:

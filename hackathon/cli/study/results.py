@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from hackathon.cli.json_output import echo_json
 from hackathon.cli.options import completing, named, runs_folder
 from hackathon.text.errors import HackathonError, RequestError
 from hackathon.text.messages import _
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
         "  hackathon results\n"
         "  hackathon results --plot scaling.svg\n"
         "  hackathon results --format csv > scaling.csv\n"
-        "  hackathon results --baseline k3x9   compare with a run of another study"
+        "  hackathon results --baseline k3x9   compare with a run of another study\n"
+        "  hackathon results --expect reference.yaml   exit code 1 if a result misses its reference"
     ),
 )
 @click.argument("name", required=False, metavar="[STUDY|RUN]", shell_complete=completing("result"))
@@ -54,6 +56,12 @@ if TYPE_CHECKING:
     ),
 )
 @click.option("--advice", is_flag=True, help=_("What to try, with the expected gain of each and the command to type."))
+@click.option(
+    "--expect",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help=_("Compare with the expected results of this cluster in FILE."),
+)
 @click.option("--no-ask", is_flag=True, help=_("Do not query the scheduler."))
 def command(
     name: str | None,
@@ -65,6 +73,7 @@ def command(
     curve: str | None,
     suggest: bool,
     advice: bool,
+    expect: Path | None,
     no_ask: bool,
 ) -> None:
     from hackathon.cli.named_runs import run_to_read
@@ -97,7 +106,20 @@ def command(
             "segments.curve_alone",
             "--curve prints the CSV of one run: no study, other format, --plot, --baseline or --metric",
         )
-    if advice:
+    if expect is not None and (
+        advice or suggest or curve or plot or (run and baseline) or form not in ("table", "json")
+    ):
+        raise RequestError("reference.alone", "--expect goes with --json, --metric, --baseline and --no-ask")
+    if expect is not None and (run is not None or study is not None):
+        from hackathon.cli.study import expect as expectations
+
+        if run is not None:
+            expectations.of_run(run, expect, form, metric, ask=not no_ask)
+        elif study is not None:
+            expectations.of_study(
+                study, status(runs_of(study), ask=not no_ask), expect, form, metric, _baseline(baseline)
+            )
+    elif advice:
         if form not in ("table", "json") or plot or curve or suggest:
             raise RequestError(
                 "gains.advice_alone", "--advice goes with --json, not with other formats, --plot, --curve or --suggest"
@@ -167,23 +189,23 @@ def show_study(
 ) -> None:
     """Print a study's results and draw its plot; exit code 1 if a point failed."""
     from hackathon.cli.working import working
-    from hackathon.diagnosis.doubts import judge
     from hackathon.jobs.measured import PROJECT
-    from hackathon.prediction.results import with_predictions
-    from hackathon.scaling.collect import study_results
+    from hackathon.prediction.results import study_outcome
     from hackathon.scaling.show import render
     from hackathon.scaling.table import failed, points_of
 
     with working(_("reading the runs of the study")):
-        outcome = study_results(study, states, metric=metric, baseline=_baseline(baseline), judge=judge)
-        results = with_predictions(outcome)
+        results = study_outcome(study, states, metric=metric, baseline=_baseline(baseline))
         if form in ("table", "md"):  # JSON and CSV are those of the pages
             _tell_causes(results, study, states)
     terminal = sys.stdout.isatty()
     color = terminal and not os.environ.get("NO_COLOR")
-    click.echo(
-        render(results, form, terminal=terminal, color=color, width=shutil.get_terminal_size().columns), nl=False
-    )
+    if form == "json":
+        echo_json(results)
+    else:
+        click.echo(
+            render(results, form, terminal=terminal, color=color, width=shutil.get_terminal_size().columns), nl=False
+        )
     if results["metrics_from"] == PROJECT:
         click.echo(
             _("read with the metrics of project.yaml as they are now, not with those of the time of submission"),

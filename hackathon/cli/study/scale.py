@@ -311,14 +311,8 @@ def _go_on(campaign: "Campaign", max_queued: int | None, waiting: bool, as_json:
         )
     if not waiting:
         if as_json:
-            import json
-
             rows = [{"run": state.run_id, "job_id": state.job_id, "state": state.state} for state in states]
-            click.echo(
-                json.dumps(
-                    {"study": study.id, "runs": rows, "left": left, "held": pending}, ensure_ascii=False, indent=1
-                )
-            )
+            echo_json({"study": study.id, "runs": rows, "left": left, "held": pending})
         click.echo(_("next: hackathon status {study!q}; hackathon results {study!q}", study=study.id[-8:]), err=True)
         return
     from hackathon.cli.study.results import show_study

@@ -1,7 +1,7 @@
 """The result of a tuning study as JSON values and as rows of a table; one function computes each number."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from hackathon.jobs.settings import settings_text, value_text
@@ -24,59 +24,6 @@ STATE_TEXTS = {
 
 SCHEMA_VERSION = 1
 _ORDER = (FINISHED, RUNNING, WAITING, STOPPED, FAILED)
-_NUMBER: Mapping[str, Any] = {"type": ["number", "null"]}
-SCHEMA: Mapping[str, Any] = {
-    "$schema": "https://json-schema.org/draft/2020-12/schema",
-    "title": "hackathon tune --json",
-    "type": "object",
-    "required": ["schema_version", "study", "objective", "space", "sampler", "stopper", "limits", "trials", "best",
-                 "share_of_all", "another_better", "tokens", "comparison"],
-    "additionalProperties": False,
-    "properties": {
-        "schema_version": {"const": SCHEMA_VERSION},
-        "study": {"type": "string"},
-        "objective": {"type": "object", "required": ["kind", "metric", "direction", "seconds", "goal", "text"]},
-        "space": {"type": "array", "items": {"type": "object", "required": ["name", "values"]}},
-        "sampler": {"enum": ["optuna", "random", "grid"]},
-        "stopper": {"enum": ["predict", "halving", "median", "none"]},
-        "limits": {"type": "object", "required": ["concurrent", "trials", "tokens", "delta"]},
-        "trials": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "required": ["number", "settings", "state", "value", "values", "seconds", "tokens", "probability",
-                             "reason", "run"],
-                "additionalProperties": False,
-                "properties": {
-                    "number": {"type": "integer", "minimum": 1},
-                    "settings": {"type": "object"},
-                    "state": {"enum": list(_ORDER)},
-                    "value": _NUMBER, "seconds": _NUMBER, "tokens": _NUMBER, "probability": _NUMBER,
-                    "values": {"type": "integer", "minimum": 0},
-                    "reason": {"type": "string"},
-                    "run": {"type": ["string", "null"]},
-                },
-            },
-        },
-        "best": {"type": ["object", "null"]},
-        "share_of_all": _NUMBER, "another_better": _NUMBER, "tokens": _NUMBER,
-        "comparison": {
-            "type": ["object", "null"],
-            "required": ["name", "best", "decided", "algorithms"],
-            "additionalProperties": False,
-            "properties": {
-                "name": {"type": "string"},
-                "best": {"type": ["string", "number", "boolean", "null"]},
-                "decided": {"type": "boolean"},
-                "algorithms": {
-                    "type": "array",
-                    "items": {"type": "object", "required": ["value", "trials", "probability", "stopped"]},
-                },
-            },
-        },
-    },
-}  # fmt: skip
-"""The JSON Schema of `as_json`."""
 
 
 def as_json(study: str, plan: TuningPlan, trials: Sequence[Trial]) -> dict[str, Any]:

@@ -257,7 +257,7 @@ def test_init_with_copy_runs_the_copy(project: Path, capsys: pytest.CaptureFixtu
     assert (project / "mine" / "train.py").is_file()
     assert run(["render", "mine", "--json"]) == 0
     output = capsys.readouterr().out
-    request = json.loads(output[output.index('{"request"') :])["request"]
+    request = json.loads(output[output.index('{"schema_version"') :])["request"]
     assert request["source"] == str((project / "mine").resolve())
 
 
@@ -266,7 +266,7 @@ def test_a_command_may_name_the_jobs_own_numbers(project: Path, capsys: pytest.C
     assert run(words) == 0
     assert run(["render", "mine", "--processes", "3", "--json"]) == 0
     output = capsys.readouterr().out
-    request = json.loads(output[output.index('{"request"') :])["request"]
+    request = json.loads(output[output.index('{"schema_version"') :])["request"]
     assert request["command"][-2:] == ["--devices", "3"] and request["parameters"] == {}
 
 
@@ -363,7 +363,7 @@ def test_init_around_own_code_changes_nothing_of_it(project: Path, capsys: pytes
     assert (project / "train.py").read_text() == "print('mine')\n"
     assert run(["render", "-p", "lr=0.5", "--json"]) == 0
     output = capsys.readouterr().out
-    command = json.loads(output[output.index('{"request"') :])["request"]["command"]
+    command = json.loads(output[output.index('{"schema_version"') :])["request"]["command"]
     assert command == ["python", "train.py", "--lr", "0.5", "--note", "日本 $(x)"]
 
 

@@ -15,11 +15,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hackathon.access.permissions import user_name
-from hackathon.cli.budget import budget_text, judge
 from hackathon.config.cluster import Cluster, Node, Rates
 from hackathon.config.event import Budget, Event, EventCluster, Member, Team, own_team
 from hackathon.jobs.cost import cost
 from hackathon.text.errors import RequestError
+from hackathon.usage.admission import budget_text, judge
 from hackathon.usage.budget import Standing, standing
 from support import warm
 from support.patience import STRETCH
@@ -78,12 +78,12 @@ def test_what_is_used_waits_and_is_asked_for_is_told(tmp_path: Path) -> None:
     assert (node.used, node.waiting, node.request, node.left) == (3.0, 1.0, 1.0, 2.0)
     assert (tokens.used, tokens.waiting, tokens.request, tokens.left) == (15.0, 5.0, 5.0, 10.0)
     assert (found.team, found.over, found.spent, found.folders, found.unread) == ("aurora", False, False, 2, 0)
-    judge(found, refuse=True)  # nothing to say
+    assert judge(found, refuse=True) == []
     text = budget_text(found)
     assert "3.00 of 6.00 used" in text and "up to 1.00 by queued" in text and "2.00 left" in text
 
 
-def test_nearest_request_is_offered(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_nearest_request_is_offered(tmp_path: Path) -> None:
     used(tmp_path / "aurora", "one", 3.3)
     event = event_of(Budget(node_hours=5.0))
     found = stand(tmp_path, event, repeat=3)
@@ -91,8 +91,8 @@ def test_nearest_request_is_offered(tmp_path: Path, capsys: pytest.CaptureFixtur
     with pytest.raises(RequestError) as caught:
         judge(found, refuse=True)
     assert caught.value.exit_code == 2 and "--walltime 00:34:00 or 1 job of" in str(caught.value.hint)
-    judge(found, refuse=False)
-    assert "may exceed the budget of team aurora" in capsys.readouterr().err
+    (warning,) = judge(found, refuse=False)
+    assert "may exceed the budget of team aurora" in warning
 
 
 def test_spent_budget_refuses_only_what_needs_it(tmp_path: Path) -> None:
@@ -176,11 +176,11 @@ def test_team_is_that_of_the_folder_then_of_the_account_then_as_said(tmp_path: P
     assert name("elsewhere", None, wide) == "チーム\u3000オーロラ"  # as it is written, not as it is shown
 
 
-def test_who_is_in_no_team_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_who_is_in_no_team_is_told(tmp_path: Path) -> None:
     found = stand(tmp_path, event_of(Budget(node_hours=0.0)), project="elsewhere")
     assert found.team == "" and not found.over
-    judge(found, refuse=True)
-    assert "neither this project nor your account" in capsys.readouterr().err
+    (warning,) = judge(found, refuse=True)
+    assert "neither this project nor your account" in warning
 
 
 def test_folders_that_can_not_be_read_are_told() -> None:
