@@ -94,7 +94,6 @@ def render_files(request: Request, cluster: Cluster, runs: Path) -> Mapping[str,
     Raises RequestError as `Scheduler.files` does.
     """
     from hackathon.schedulers.base import Submission
-    from hackathon.schedulers.registry import scheduler_of
 
     visible = [Path(folder) for folder in cluster.visible_from_nodes]
     base = (
@@ -104,7 +103,7 @@ def render_files(request: Request, cluster: Cluster, runs: Path) -> Mapping[str,
     )
     run = base / "RUN"
     submission = Submission(run / "job.sh", run, "hk-run", run / "logs" / "scheduler.log")
-    return scheduler_of(cluster).files(submission, header(request))
+    return registry.load(request.scheduler, request.dialect).files(submission, header(request))
 
 
 def _values(request: Request, dialect: Dialect) -> dict[str, Any]:

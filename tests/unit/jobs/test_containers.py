@@ -11,10 +11,12 @@ from typing import Any
 import pytest
 
 from hackathon.config.cluster import Cluster, Node
+from hackathon.config.project import Project
 from hackathon.jobs.check import CheckError, advice, check
-from hackathon.jobs.containers import command, container_of, reference
+from hackathon.jobs.containers import command, container_of, image_of, reference
 from hackathon.jobs.image_mpi import mpi_of
-from hackathon.jobs.render import render
+from hackathon.jobs.render import render, render_files
+from hackathon.schedulers import registry
 from support.backends import LocalBackend, Site
 from support.container_stub.command import UsageError, install, parsed
 from support.paths import TESTS
@@ -292,3 +294,13 @@ def test_scripts_with_an_image_have_no_fault_that_shellcheck_knows(tmp_path: Pat
             ["shellcheck", "--severity=warning", *script.files], cwd=tmp_path, capture_output=True, text=True
         )
         assert answer.returncode == 0, answer.stdout
+
+
+def test_a_scheduler_whose_jobs_are_images_gets_the_project_s_one(tmp_path: Path) -> None:
+    cluster = registry.load_cluster("mn2-like", [])
+    project = Project(name="digits", command="python train.py", image="docker://team/train:7")
+    image, container, dialect = image_of(cluster, project, tmp_path)
+    assert (image, container) == (None, None)
+    asked = request(tmp_path, scheduler=cluster.scheduler, cluster=cluster.name, dialect=dialect)
+    (manifest,) = render_files(asked, cluster, tmp_path / "runs").values()
+    assert 'image: "team/train:7"' in manifest
