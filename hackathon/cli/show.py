@@ -105,6 +105,9 @@ def explained(request: "Request", unverified: Sequence[str]) -> list[list[str]]:
         ["starter", request.starter, of_cluster],
         ["command", " ".join(request.command), request.recipe or "project.yaml"],
     ]
+    if request.image is not None:
+        runtime = f" ({request.container['runtime']})" if request.container else ""
+        rows.append(["image", request.image + runtime, "project.yaml"])
     built = request.python_environment
     if built:
         about = f"{origin('python_environment')} ({built['variant']}, {built['built']})"

@@ -25,6 +25,7 @@ _SUGGEST_TEXTS = {
     ),
     "coarse": N_("note on {name}: computed from a printed time of one digit; it may be off by more than 10 %"),
     "recorded": N_("note on {name}: the program prints none; the recorder counted it"),
+    "tracker": N_("note on {name}: the output has none; it is from the files of an experiment tracker"),
 }
 
 

@@ -20,6 +20,9 @@ SCHEDULER_LAUNCHERS: frozenset[str] = frozenset({"srun"})
 Binding = Literal["none", "numa", "cores"]
 ALL_BINDINGS: tuple[Binding, ...] = ("none", "numa", "cores")
 Starter = Literal["srun", "mpirun", "pbs_tmrsh", "pjrsh", "ssh", "indexed", "local"]
+ContainerRuntime = Literal[
+    "apptainer", "singularity", "pyxis", "podman-hpc", "podman", "shifter", "sarus", "charliecloud"
+]
 ScriptRule = Literal[
     "no-internet", "modules-unknown", "activate-without-hook", "gpus-given", "no-group-option",
     "environment-not-passed", "container-flag", "trailing-comment", "spaced-equals", "walltime-needed",
@@ -171,6 +174,22 @@ class Scripts:
 
 
 @dataclass(frozen=True)
+class Container:
+    """How a machine runs the `image:` of a project."""
+
+    runtime: ContainerRuntime
+    """The site's program; pyxis is Slurm's plug-in, whose options srun has."""
+    program: str | None = None
+    """Its command, if that is not its name: a path, `apptainer-1.4`."""
+    options: list[str] = field(default_factory=list)
+    """Further options, e.g. `--mpi` for Podman-HPC and Sarus, `--module=gpu` for Shifter."""
+    binds: list[str] = field(default_factory=list)
+    """Folders of the nodes that every image gets under the same name, e.g. `/lustre`."""
+    gpus: Literal["nvidia", "amd", "none"] | None = None
+    """The GPUs that an image gets; default: by the model in `node.gpu`."""
+
+
+@dataclass(frozen=True)
 class Cluster:
     """A machine: scheduler and dialect, queues and limits, node shape, environment, starter."""
 
@@ -184,6 +203,8 @@ class Cluster:
     """The machine's display name."""
     dialect: dict[str, Any] = field(default_factory=dict)
     """How the site's scheduler is used. Each scheduler has its own keys; below, its name follows the key."""
+    container: Container | None = None
+    """How the site runs images; without it `.sif` files run by Apptainer."""
     processes_per_node: Count = "auto"
     """Ranks on a full node: normally one per GPU."""
     threads: Positive | None = None

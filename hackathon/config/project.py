@@ -106,6 +106,10 @@ class Project:
     """How the parameters of the user's own code change in a study."""
     exclude: list[str] = field(default_factory=list)
     """Paths or patterns in the project's folder (`data`, `weights/*.pt`) that are linked into a run, not copied."""
+    image: str | None = None
+    """The container image in which the program runs: a file or folder, or `docker://NAME:TAG`."""
+    image_binds: list[str] = field(default_factory=list)
+    """Further folders of the nodes that the image gets under the same name, e.g. `/lustre/data`."""
     environment: list[str] = field(default_factory=list)
     """Shell lines after the cluster's: an environment to activate, modules."""
     variables: dict[str, str] = field(default_factory=dict)

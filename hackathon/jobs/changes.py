@@ -14,7 +14,7 @@ COMPARED = (
     "processes", "processes_per_node", "threads",
     "gpus_per_node", "walltime", "launcher", "starter", "mpi", "mpi_options", "binding", "directives", "memory",
     "gpus_per_process",
-    "master_addr_suffix", "scratch", "stop_before", "telemetry_seconds",
+    "master_addr_suffix", "scratch", "stop_before", "telemetry_seconds", "image", "container",
 )  # fmt: skip
 
 

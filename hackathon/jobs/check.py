@@ -13,6 +13,7 @@ from hackathon.config.recipe import Recipe
 from hackathon.jobs.binding import BINDING_LAUNCHERS
 from hackathon.jobs.data import FOLDER, missing
 from hackathon.jobs.environments import lacks_framework
+from hackathon.jobs.image_check import image_notes, image_problems
 from hackathon.jobs.render import header
 from hackathon.jobs.request import Request
 from hackathon.jobs.resolve import COMMAND_LINE, ENVIRONMENT, missing_launchers
@@ -88,6 +89,7 @@ def check(
         *_node_violations(request, cluster, nodes),
         *_header_violations(request, cluster),
         *_launcher_violations(request, cluster, recipe),
+        *(_violation(identifier, **values) for identifier, values in image_problems(request, cluster)),
         *(_place_violations(runs, request, cluster) if runs is not None else []),
         *(_data_violations(runs, request, cluster) if runs is not None else []),
     ]
@@ -150,6 +152,7 @@ def advice(request: Request, nodes: Sequence["NodeGroup"] = ()) -> list[str]:
                 recipe=request.recipe,
             )
         )
+    notes += image_notes(request)
     left = _left_behind(request, os.environ)
     if left is not None:
         notes.append(
@@ -170,7 +173,7 @@ def _left_behind(request: Request, environment: Mapping[str, str]) -> str | None
     """
     chosen = environment.get("VIRTUAL_ENV") or environment.get("CONDA_PREFIX")
     kind = registry.dialect_type(request.scheduler)
-    if not chosen or request.python_environment or kind is None or kind.inherits_path:
+    if not chosen or request.python_environment or request.image is not None or kind is None or kind.inherits_path:
         return None
     return None if any(chosen in line or _ACTIVATES.search(line) for line in request.environment) else chosen
 
@@ -492,7 +495,8 @@ def _launcher_violations(request: Request, cluster: Cluster, recipe: Recipe | No
                 offered=", ".join(fitting),
             )
         )
-    if recipe is None and missing_launchers(cluster, [request.launcher], request.environment):
+    in_image = request.image is not None and request.launcher == "torchrun"
+    if recipe is None and not in_image and missing_launchers(cluster, [request.launcher], request.environment):
         violations.append(
             _violation(
                 Message(

@@ -77,7 +77,7 @@ def lacks_framework(request: "Request", environment: Mapping[str, str]) -> str |
 
     from hackathon.schedulers.runner import typed_by_path
 
-    if request.recipe is None or request.framework in (None, "none") or request.environment:
+    if request.recipe is None or request.framework in (None, "none") or request.environment or request.image:
         return None
     own = "" if environment.get("CONDA_PREFIX") or not typed_by_path() else sys.prefix
     chosen = environment.get("VIRTUAL_ENV") or own

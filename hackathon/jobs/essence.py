@@ -53,6 +53,11 @@ def essence(request: Request, cluster: Cluster, project: Path, template_folders:
             "on several nodes of {scheduler} the short script is not known to work; use --to DIR or `hackathon submit`",
             scheduler=request.scheduler,
         )
+    if request.image is not None:
+        raise RequestError(
+            "jobs.essence_image",
+            "the short script does not start a container image; use --to DIR, or `hackathon submit`",
+        )
     if request.gpus_per_process > 1:
         raise RequestError(
             "jobs.essence_gpus",

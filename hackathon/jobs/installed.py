@@ -30,9 +30,11 @@ class InstalledPackages:
 def installed_packages(request: "Request") -> InstalledPackages | None:
     """Return the packages of the environment whose `python` a job of this request uses.
 
-    None if that is unknown: lines of the job or PYTHONPATH choose others; the scheduler does not pass PATH on; the
-    Python belongs to the system; a package needs code to be found.
+    None if that is unknown: it runs in an image; lines of the job or PYTHONPATH choose others; the scheduler does not
+    pass PATH on; the Python belongs to the system; a package needs code to be found.
     """
+    if request.image is not None:
+        return None
     environment = runner.child_environment(submission=True)
     folder = _environment(request, environment.get("PATH"))
     if folder is None or "PYTHONPATH" in environment or "PYTHONPATH" in request.variables:

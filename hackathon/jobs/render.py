@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hackathon.config.cluster import Cluster
+from hackathon.jobs import containers
 from hackathon.jobs.request import Request
 from hackathon.jobs.script import SCRIPTS, JobScript, shell_word
 from hackathon.schedulers import registry
@@ -61,10 +62,18 @@ def render(
     return JobScript(job, rank, library)
 
 
-def render_shell(request: Request, cluster: Cluster, template_folders: "Folders" = ()) -> tuple[str, list[str]]:
-    """Return, for an interactive job, the text that sets up its environment and the header's options as words."""
+def render_shell(
+    request: Request, cluster: Cluster, template_folders: "Folders" = (), *, interactive: str = "", texts: str = ""
+) -> tuple[str, list[str]]:
+    """Return, for an interactive job, the text that sets up its environment and the header's options as words.
+
+    `interactive` and `texts`: what the job does beside its shell, and the assignments for it (`jobs.interactive`).
+    """
     dialect = registry.load_dialect(request.scheduler, cluster.dialect)
     environment, values = _environment(template_folders, dialect, cluster), _values(request, dialect)
+    values["interactive"] = interactive
+    if texts:
+        values["assignments"] += f"\n{texts}"
     header, options = render_header(request, cluster, template_folders)
     words = [word for line in header.splitlines() for word in shlex.split(line)[1:] if line.startswith("#")]
     return _fill(environment, "shell.sh.j2", values), [*words, *options]
@@ -85,7 +94,6 @@ def render_files(request: Request, cluster: Cluster, runs: Path) -> Mapping[str,
     Raises RequestError as `Scheduler.files` does.
     """
     from hackathon.schedulers.base import Submission
-    from hackathon.schedulers.registry import scheduler_of
 
     visible = [Path(folder) for folder in cluster.visible_from_nodes]
     base = (
@@ -95,7 +103,7 @@ def render_files(request: Request, cluster: Cluster, runs: Path) -> Mapping[str,
     )
     run = base / "RUN"
     submission = Submission(run / "job.sh", run, "hk-run", run / "logs" / "scheduler.log")
-    return scheduler_of(cluster).files(submission, header(request))
+    return registry.load(request.scheduler, request.dialect).files(submission, header(request))
 
 
 def _values(request: Request, dialect: Dialect) -> dict[str, Any]:
@@ -106,6 +114,7 @@ def _values(request: Request, dialect: Dialect) -> dict[str, Any]:
         "mpi": request.mpi,
         "handed_on": False,
         "bound": request.binding is not None,
+        "container": containers.template_of(request),
         "address_suffix": bool(request.master_addr_suffix),
         "several_gpus": request.gpus_per_process > 1,
         "workers": _reads_tf_config(request),
@@ -181,6 +190,7 @@ def assignments(request: Request, reserved_exit_codes: Iterable[int] = ()) -> st
         },
         {"HK_SOURCE": request.source if request.in_place else "source", "HK_SCRATCH": request.scratch},
         {"HK_ENVIRONMENT": request.environment},
+        *({name: words} for name, words in containers.assigned(request).items()),
         {"HK_VARIABLES": [f"{name}={value}" for name, value in request.exported.items()]},
         {"HK_MPI_OPTIONS": request.mpi_options},
         *({name: words} for name, words in _binding(request).items()),
@@ -189,6 +199,11 @@ def assignments(request: Request, reserved_exit_codes: Iterable[int] = ()) -> st
     if codes := [str(code) for code in sorted(reserved_exit_codes)]:
         lines.append({"HK_RESERVED_EXIT_CODES": codes})
     return "\n".join(" ".join(f"{name}={_quoted(name, value)}" for name, value in line.items()) for line in lines)
+
+
+def shell_values(values: Mapping[str, str]) -> str:
+    """Return assignments of a shell, one a line. Raises RequestError for a NUL character."""
+    return "\n".join(f"{name}={_quoted(name, value)}" for name, value in values.items())
 
 
 def _reads_tf_config(request: Request) -> bool:
@@ -296,6 +311,8 @@ def directives(request: Request, dialect: Dialect) -> HeaderValues:
             )
         result[name] = value
     result["task_variables"] = "|".join(dict.fromkeys((*TASK_VARIABLES, *dialect.task_variables)))
+    # the beginning of the names of a job's variables: of SLURM_JOB_ID all that begin with SLURM_
+    result["job_variables"] = dialect.id_variable.partition("_")[0] if dialect.id_variable else "HACKATHON"
     result["sends_xcpu"] = dialect.sends_xcpu
     result["reserved_exit_codes"] = bool(dialect.reserved_exit_codes)
     result["mpi_from_job"] = dialect.mpi_from_job

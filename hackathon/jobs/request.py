@@ -161,6 +161,10 @@ class Request:
     """GPUs of a rank; from 2 on a rank sees only its own."""
     exclude: tuple[str, ...] = ()
     """Paths or patterns in `source` that a run links and does not copy."""
+    image: str | None = None
+    """The container image of the program: a path from the root, or a name; None runs it on the node itself."""
+    container: dict[str, Any] | None = None
+    """How the cluster runs the image (config.cluster.Container as a plain dict, with the project's `binds`)."""
     team: str | None = None
     plug_ins: dict[str, str] | None = None
     """`kind name` → package and version of the plug-ins of installed packages; None without any."""

@@ -14,6 +14,7 @@ from hackathon.config.command import COUNTS, command_words
 from hackathon.config.project import Defaults, Project, UserSettings
 from hackathon.config.recipe import Data, Metric, Parameter, Recipe, Scaling
 from hackathon.config.records import Scalar
+from hackathon.jobs.containers import image_of
 from hackathon.jobs.data import FOLDER
 from hackathon.jobs.data import variables as data_variables
 from hackathon.jobs.environments import PythonEnvironment
@@ -153,11 +154,12 @@ def resolve(sources: Sources, *, processes: int | None = None, mode: str | None 
     launcher, launcher_origin = _launcher(sources, choose)
     choose.origins["launcher"] = launcher_origin
     origins = {**choose.origins, **{f"parameters.{name}": origin for name, origin in values.origins.items()}}
-    built = sources.python_environment
+    image, container, dialect = image_of(cluster, project, sources.runs.parent)
+    built = sources.python_environment if image is None else None
     if built is not None:
         origins["python_environment"] = BUILT
     data = tuple(asdict(entry) for entry in wanted_data(recipe, project))
-    lines, variables = _surroundings(sources, data)
+    lines, variables = _surroundings(sources, data, built)
     origins |= {f"environment.{number}": origin for number, (_, origin) in enumerate(lines)}
     origins |= {f"variables.{name}": origin for name, (_, origin) in variables.items()}
     metrics: dict[str, Metric] = {**(recipe.metrics if recipe else {}), **(project.metrics if project else {})}
@@ -168,7 +170,7 @@ def resolve(sources: Sources, *, processes: int | None = None, mode: str | None 
         framework=recipe.framework if recipe else project.framework if project else None,
         cluster=cluster.name,
         scheduler=cluster.scheduler,
-        dialect=cluster.dialect,
+        dialect=dialect,
         queue=queue,
         group=group,
         reservation=reservation,
@@ -208,6 +210,8 @@ def resolve(sources: Sources, *, processes: int | None = None, mode: str | None 
         master_addr_suffix=cluster.master_addr_suffix,
         memory=(settings.memory or None) if settings else None,
         exclude=tuple(project.exclude) if project else (),
+        image=image,
+        container=container,
         team=settings.team if settings else None,
         plug_ins=dict(sources.plug_ins) or None,
         origins=origins,
@@ -222,13 +226,13 @@ def usual_threads(cluster: Cluster, cores: int, full: int, per_node: int) -> int
 
 
 def _surroundings(
-    sources: Sources, data: tuple[dict[str, Any], ...]
+    sources: Sources, data: tuple[dict[str, Any], ...], built: PythonEnvironment | None
 ) -> tuple[list[tuple[str, str]], dict[str, tuple[str, str]]]:
     """Return the shell lines before the program and its variables, each with its origin.
 
     A rerun on another cluster leaves out the lines and variables of this one.
     """
-    cluster, recipe, project, built = sources.cluster, sources.recipe, sources.project, sources.python_environment
+    cluster, recipe, project = sources.cluster, sources.recipe, sources.project
     of_cluster, of_recipe = f"cluster {cluster.name}", f"recipe {recipe.name if recipe else ''}"
     lines = [
         *((line, of_cluster) for line in cluster.environment),
@@ -375,9 +379,14 @@ def _launcher(sources: Sources, choose: _Chooser) -> tuple[str, str]:
             cluster=cluster.name,
             offered=", ".join(offered),
         )
+    if sources.project is not None and sources.project.image is not None:
+        offered = [launcher for launcher in offered if not launcher.startswith("horovodrun")] or offered
     torch = sources.project is not None and sources.project.framework == "torch"
     fitting = [launcher for launcher in offered if (launcher == "torchrun") == torch] or offered
-    missing = missing_launchers(cluster, fitting, sources.project.environment if sources.project else ())
+    project = sources.project
+    missing = missing_launchers(cluster, fitting, project.environment if project else ())
+    if project is not None and project.image is not None:
+        missing.discard("torchrun")  # the image has it
     return next((launcher for launcher in fitting if launcher not in missing), fitting[0]), f"cluster {cluster.name}"
 
 

@@ -16,6 +16,7 @@ from hackathon.config.project import Project
 from hackathon.config.recipe import Recipe
 from hackathon.config.records import Scalar
 from hackathon.jobs.changes import COMPARED, RequestChange, changes
+from hackathon.jobs.containers import container_of
 from hackathon.jobs.parameters import choose_values, option_words
 from hackathon.jobs.places import Foreign, around
 from hackathon.jobs.request import Options, Request, options_of_environment
@@ -119,7 +120,10 @@ def transfer(
     if sources.options.parameters or (old.recipe is None and _is_counted(files)):
         parameters, command = _with_parameters(old, sources, files, run, counts)
     lines, variables = surroundings_of_crate(old, sources) if foreign else surroundings(old, sources)
-    built = sources.python_environment
+    image = None if foreign else old.image  # another user's image would run with this user's rights
+    if image != old.image:
+        moved.whys["image"] = moved.whys["container"] = _("another user's image; add your own to project.yaml")
+    built = sources.python_environment if image is None else None
     new = replace(
         old,
         cluster=cluster.name,
@@ -156,6 +160,8 @@ def transfer(
         shared={} if foreign else old.shared,
         in_place=False if foreign else old.in_place,
         exclude=() if foreign else old.exclude,
+        image=image,
+        container=None if image is None else old.container if same else container_of(cluster, image, sources.project),
         team=(sources.project.team if sources.project else None) if foreign else old.team,
         plug_ins={**({} if foreign else _of_program(old)), **sources.plug_ins} or None,
     )

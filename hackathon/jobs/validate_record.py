@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, get_args
 
 from hackathon.config.check import ADDRESS_SUFFIX
-from hackathon.config.cluster import ALL_BINDINGS, ALL_LAUNCHERS
+from hackathon.config.cluster import ALL_BINDINGS, ALL_LAUNCHERS, ContainerRuntime
 from hackathon.jobs.request import Request
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}\Z")
@@ -64,6 +64,20 @@ def _record(value: object) -> bool:
     return isinstance(value, dict)
 
 
+def _container(value: object) -> bool:
+    return (
+        isinstance(value, dict)
+        and value.get("runtime") in get_args(ContainerRuntime)
+        and _or_none(_text)(value.get("program"))
+        and all(_lines(value.get(name)) for name in ("options", "binds"))
+        and value.get("gpus") in ("nvidia", "amd", "none")
+    )
+
+
+def _lines(value: object) -> bool:
+    return isinstance(value, list) and all(_text(entry) for entry in value)
+
+
 def _data(value: object) -> bool:
     return isinstance(value, tuple) and all(isinstance(entry, dict) and _name(entry.get("name")) for entry in value)
 
@@ -84,5 +98,6 @@ _RULES: dict[str, Callable[[Any], bool]] = {
     "binding": _or_none(lambda value: value in ALL_BINDINGS), "directives": _texts, "exclude": _texts,
     "memory": _or_none(_number(1)), "gpus_per_process": _number(1),
     "source": _text, "shared": _mapping(_text, _text), "in_place": lambda value: isinstance(value, bool),
+    "image": _or_none(_text), "container": _or_none(_container),
     "team": _or_none(_text), "plug_ins": _or_none(_mapping(_text, _text)), "origins": _mapping(_text, _text),
 }  # fmt: skip

@@ -11,6 +11,9 @@ from hackathon.logs.formats import UNITS
 from hackathon.logs.meter_files import MeterFiles
 from hackathon.logs.metrics import read_metrics
 from hackathon.logs.recorded import RankRecording, confirms, is_comparable, rates, recordings, work_of_step
+from hackathon.logs.tracked import TRACKER, tracked_metrics
+from hackathon.runs.directory import RunDirectory
+from hackathon.runs.outputs.record import outputs_of
 from hackathon.runs.record import RunRecord
 from hackathon.text.units import PER_PROCESS
 
@@ -19,6 +22,8 @@ THROUGHPUTS = ("samples_per_s", "tokens_per_s", STEPS)
 """Metrics of a training's speed, the most reliable first."""
 RECORDED = "recorded"
 """Reliability of a number from the recorder, used if the program prints none."""
+FILES, SECONDS = 2000, 2.0
+"""Limits of a search for an experiment tracker's files in a run without a list of its outputs."""
 MOST_LOGS = 64 << 20
 """Bytes of a run's logs that are read for its numbers while somebody waits for them."""
 
@@ -36,9 +41,11 @@ class Numbers:
     unit: str = ""
     """Unit of that metric."""
     sure: Mapping[str, str] = field(default_factory=dict)
-    """Metric → how reliable it is, if known (`logs.formats.read_formats`), or `recorded`."""
+    """Metric → how reliable it is, if known (`logs.formats.read_formats`), or `recorded` or `tracker`."""
     recorded: Mapping[str, float] = field(default_factory=dict)
     """Throughput as the recorder counted it, beside the printed one."""
+    tracked: frozenset[str] = frozenset()
+    """Metrics that only an experiment tracker's files have."""
 
     @property
     def value(self) -> float | None:
@@ -59,9 +66,10 @@ def final_numbers(
     """Return the final numbers of a run, or the current ones when it is not `over`.
 
     The Meter's lines and the logs are read as `read_metrics` describes. Without a throughput there, the recorder's
-    counts replace it (`logs.recorded`). `metric` replaces the request's. `most_bytes`: longer logs are not searched,
-    and `whole` is False. `meters`: the Meters' files if the caller has read them. Raises RequestError for a metric's
-    pattern that is not a regular expression.
+    counts replace it (`logs.recorded`). The metric itself, the checked one and declared ones that the logs do not have
+    are read from the files of an experiment tracker (`logs.tracked`), once the run is over. `metric` replaces
+    the request's. `most_bytes`: longer logs are not searched, and `whole` is False. `meters`: the Meters' files if the
+    caller has read them. Raises RequestError for a metric's pattern that is not a regular expression.
     """
     target = metric or record.metric
     left_out = False
@@ -90,8 +98,24 @@ def final_numbers(
                 del sure[name]
         values |= stand_ins
         sure |= dict.fromkeys(stand_ins, RECORDED)
+    found: Mapping[str, float] = {}
+    if over:
+        checked = record.check.metric if record.check is not None else target
+        missing = {target, checked, *record.metrics} - values.keys()
+        found = _tracked(run, missing) if missing else {}
+        values |= found
+        alone = record.processes <= 1
+        # who writes it is known to nobody: one rank for itself, or for all
+        sure |= {name: TRACKER if alone or name not in THROUGHPUTS else "unsure" for name in found}
     chosen = target if metric else throughput(target, record.metrics, values)
-    return Numbers(values, not left_out, chosen, metric_unit(record.metrics, chosen), sure, recorded)
+    return Numbers(values, not left_out, chosen, metric_unit(record.metrics, chosen), sure, recorded, frozenset(found))
+
+
+def _tracked(run: Path, missing: Collection[str]) -> Mapping[str, float]:
+    """Return metrics that the log does not have from the files of the program's experiment tracker."""
+    directory = RunDirectory(run)
+    outputs = outputs_of(directory, write=False, most_files=FILES, most_seconds=SECONDS)
+    return tracked_metrics(directory, outputs.files, missing, THROUGHPUTS)
 
 
 def _counted(ranks: Mapping[int, RankRecording], processes: int, recorded: Mapping[str, float]) -> Mapping[str, float]:

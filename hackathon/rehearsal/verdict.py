@@ -7,6 +7,7 @@ from typing import Any
 
 from hackathon.programs.scripts.findings import LintReport
 from hackathon.rehearsal.understood import ToldMetric, Understood, work_doubts
+from hackathon.runs.events import job_events
 from hackathon.scaling.doubts import FALSE, SEVERITIES, Doubt
 from hackathon.text.messages import N_, _, ngettext
 from hackathon.text.units import format_size
@@ -47,6 +48,10 @@ _TEXTS = {
             "how much they do in a step, is not known"
         ),
         N_("Give it longer with --seconds."),
+    ),
+    "image-mpi": (
+        N_("MPI on the nodes and in the image do not fit: {text}"),
+        N_("Install the node's MPI in the image, or use --launcher torchrun or srun."),
     ),
     "written-inside": (
         N_("the program wrote files into this run's own copy of the program: {files}"),
@@ -113,6 +118,10 @@ def _of_run(rehearsal: Understood) -> list[RehearsalFinding]:
     problems = [
         _of_doubt(rehearsal, doubt) for doubt in rehearsal.doubts if doubt.id != "unsure-metric"
     ]  # reported below, with its line
+    about_mpi = [
+        str(event.get("text")) for event in job_events(rehearsal.run.path) if event.get("about") == "image-mpi"
+    ]
+    problems += [_finding(rehearsal, "image-mpi", "error", text=text) for text in about_mpi[:1]]
     if rehearsal.trouble:
         problems.append(
             RehearsalFinding(

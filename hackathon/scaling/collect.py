@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from hackathon.jobs.measured import DEFAULT_METRIC, RUN, study_as_measured
 from hackathon.jobs.settings import settings_text
 from hackathon.logs.final import RECORDED, THROUGHPUTS, Numbers, final_numbers, metric_unit, throughput
+from hackathon.logs.tracked import TRACKER
 from hackathon.profiling.meters import shares_of_run
 from hackathon.runs.directory import RunDirectory
 from hackathon.runs.record import RecordedCheck, RunRecord
@@ -55,6 +56,7 @@ def run_result(
         doubts=judged.doubts if judged else (),
         work=judged.work if judged else None,
         recorded=numbers.recorded,
+        tracked=numbers.tracked,
         shares=shares_of_run(run, record.processes),
     )
 
@@ -136,6 +138,9 @@ def results_of(
         check=RecordedCheck.from_json(request.get("check")),
     )
     table["metrics_from"] = text_of(record.get("metrics_from")) or RUN
+    ended = [run for run in measured if run.value is not None]
+    if source == PRINTED and ended and all(name in run.tracked for run in ended):
+        source = TRACKER
     table["source"] = source
     if mode != asked:
         table["mode_asked"] = asked

@@ -196,6 +196,13 @@ def remarks(results: Mapping[str, Any]) -> list[str]:
 def basis(results: Mapping[str, Any]) -> list[str]:
     """Return sentences on the source of the study's values and its mode, if they differ from the request."""
     lines = []
+    if results.get("source") == "tracker":
+        lines.append(
+            _(
+                "{metric} was read from the files of an experiment tracker: the output has no such number",
+                metric=plain(results["metric"]),
+            )
+        )
     if results.get("source") == "recorded":
         lines.append(
             _(

@@ -62,6 +62,8 @@ class RunResult:
     """The split of its steps' time; None when not recorded."""
     recorded: Mapping[str, float] = field(default_factory=dict)
     """Throughput as counted by the recorder (`logs.recorded.rates`)."""
+    tracked: frozenset[str] = frozenset()
+    """Metrics that only an experiment tracker's files have (`logs.tracked`)."""
 
 
 def results(

@@ -77,7 +77,9 @@ def _manifest(name: str, cluster: Cluster, launcher: str) -> str:
     nodes = 1 if launcher == "local" else 2
     options = Options(nodes=nodes, launcher=launcher)
     request = resolve(Sources(cluster=cluster, options=options, recipe=recipe, folder=folder))
-    (text,) = render_files(request, _with(cluster, {}), Path("/home/alice/runs")).values()
+    cluster = _with(cluster, {})
+    request = replace(request, dialect=cluster.dialect)
+    (text,) = render_files(request, cluster, Path("/home/alice/runs")).values()
     return text
 
 

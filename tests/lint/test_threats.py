@@ -263,6 +263,7 @@ READERS: dict[str, tuple[str, str]] = {
     "index/studies.py": ("_results", "cache"),
     "index/uses.py": ("use_in", "cache"),
     "jobs/environments.py": ("lacks_framework", OWN),
+    "jobs/image_mpi.py": ("_by_label", "answer of a container program"),
     "jobs/installed.py": ("_text", OWN),
     "jobs/settings.py": ("values_of", "the command line"),
     "logs/formats.py": ("_chainer_log", "file of a run"),

@@ -100,6 +100,19 @@ def test_the_site_shows_logs_lines_and_differences_only_where_the_event_allows_i
     assert "step 390 loss" in live and "+    lr = 0.8" in live
 
 
+def test_experiment_trackers_are_listed_with_their_commands(tmp_path: Path) -> None:
+    run = write_rich(tmp_path / "train")
+    for name in (f"tb {HOSTILE.replace('/', '')[:40]}/events.out.tfevents.1.node.1.0", "mlruns/0/aaa/meta.yaml"):
+        (run / "source" / name).parent.mkdir(parents=True)
+        (run / "source" / name).write_bytes(b"x")
+    source = source_of(tmp_path / "train", live=True)
+    page = html_of(source, view_of(source, run).key)
+    text = Page(page).text
+    assert "mlflow ui --backend-store-uri source/mlruns" in text and "tensorboard --logdir 'source/tb " in text
+    assert "<script>alert" not in page
+    check_structure(page)
+
+
 def test_what_the_program_wrote_is_listed_and_goes_out_with_the_source_only(tmp_path: Path) -> None:
     run = write_rich(tmp_path / "train")
     for number in range(25):

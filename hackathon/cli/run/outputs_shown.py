@@ -53,9 +53,24 @@ def show_outputs(run: "RunDirectory") -> None:
         )
         click.echo(_(key, run=run.id, count=len(outputs.files), size=format_size(outputs.size)))
         show_lines(outputs.files)
+        _show_trackers(run, outputs.files)
         click.echo(_("`hackathon fetch {run!q}` copies them to the current folder", run=run.id[-8:]))
     if hint := elsewhere(run):
         click.echo(hint)
+
+
+def _show_trackers(run: "RunDirectory", files: "Sequence[OutputFile]") -> None:
+    """Print the experiment trackers among a program's outputs, each with the command for it."""
+    from hackathon.cli.show import printable
+    from hackathon.runs.outputs.trackers import tracker_files
+
+    entries = tracker_files(files)
+    if entries:
+        click.echo(_("experiment trackers; type these lines in {folder}:", folder=printable(str(run.path))))
+    for entry in entries[:LINES]:
+        click.echo(f"  {printable(entry.text)}: {printable(entry.command)}")
+    if len(entries) > LINES:
+        click.echo("  " + _("… and {count} more", count=len(entries) - LINES))
 
 
 def elsewhere(run: "RunDirectory") -> str:
@@ -80,8 +95,10 @@ def elsewhere(run: "RunDirectory") -> str:
 def outputs_json(outputs: "Outputs") -> dict[str, Any]:
     """Return a program's outputs as JSON values, folders with many files as one."""
     from hackathon.runs.outputs.record import lines
+    from hackathon.runs.outputs.trackers import tracker_files
 
     return {
+        "trackers": [entry.to_json() for entry in tracker_files(outputs.files)],
         "files": len(outputs.files),
         "bytes": outputs.size,
         "complete": outputs.complete,

@@ -15,7 +15,7 @@ from hackathon.text.errors import RequestError
 if TYPE_CHECKING:
     from jinja2 import Environment, nodes
 
-GIVEN = frozenset({"scheduler", "launcher", "starter", "mpi", "handed_on", "bound"})
+GIVEN = frozenset({"scheduler", "launcher", "starter", "mpi", "handed_on", "bound", "container", "interactive"})
 """Names that a template may test, and that may be part of a file's name."""
 _RESERVED = GIVEN | {"assignments", "directive", "super", "self", "loop", "caller", "varargs", "kwargs"}
 _NODES = frozenset({

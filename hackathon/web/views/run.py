@@ -18,6 +18,7 @@ from hackathon.profiling.sentences import sentences
 from hackathon.runs.directory import RunDirectory, files_of
 from hackathon.runs.outputs.record import lines as output_lines
 from hackathon.runs.outputs.record import outputs_of
+from hackathon.runs.outputs.trackers import tracker_files
 from hackathon.runs.states import CREATED, ENDED, HELD, LOST, OPEN, QUEUED, RUNNING, SUCCEEDED
 from hackathon.text.units import format_age, format_size
 from hackathon.usage.efficiency import efficiency
@@ -100,6 +101,8 @@ class WrittenFiles:
     complete: bool
     lines: tuple[tuple[str, str], ...]
     """(file, or folder with its number of files; size as text), the largest first."""
+    trackers: tuple[tuple[str, str], ...] = ()
+    """(experiment tracker with its folder, the command that shows or uploads it)."""
 
 
 @dataclass(frozen=True)
@@ -361,7 +364,8 @@ def _written(run: RunDirectory) -> WrittenFiles | None:
     if not outputs.files:
         return None
     listing = tuple((output.text, format_size(output.size)) for output in output_lines(outputs.files)[:WRITTEN])
-    return WrittenFiles(len(outputs.files), format_size(outputs.size), outputs.complete, listing)
+    trackers = tuple((entry.text, entry.command) for entry in tracker_files(outputs.files)[:WRITTEN])
+    return WrittenFiles(len(outputs.files), format_size(outputs.size), outputs.complete, listing, trackers)
 
 
 def marked(lines: Sequence[str]) -> list[tuple[str, str]]:
