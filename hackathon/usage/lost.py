@@ -1,4 +1,4 @@
-"""What became of the hours that an event used: work, or time lost to failures, standstill and unused GPUs."""
+"""The outcome of the hours that an event used: work, or time lost to failures, standstill and unused GPUs."""
 
 import math
 from collections import Counter
@@ -29,7 +29,7 @@ LOST = (IDLE, FAILURE, HANG)
 
 @dataclass(frozen=True)
 class Hours:
-    """The hours of one team, or of all, on one cluster, by what became of them."""
+    """The hours of one team, or of all, on one cluster, by their outcome."""
 
     cluster: str
     team: str | None = None

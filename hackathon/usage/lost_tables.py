@@ -40,7 +40,7 @@ def energy_text(entry: Hours) -> str:
 
 
 def _least(entry: Hours, name: str) -> str:
-    """Return ≥ for hours of a class to which those of runs that nothing tells of may be added."""
+    """Return ≥ for hours of a class to which those of runs without such records may be added."""
     return "≥ " if entry.unjudged.get(name) and entry.of(name) is not None else ""
 
 
@@ -60,7 +60,7 @@ def lost_table(hours: Sequence[Hours]) -> tuple[list[str], list[list[str]]]:
 
 
 def lost_notes(hours: Sequence[Hours]) -> list[str]:
-    """Return the notes below the table: what the words mean, and of how many runs what is not known."""
+    """Return the notes below the table: the meaning of the words, and the numbers of runs without records."""
     if not hours:
         return []
     texts = [
@@ -80,7 +80,7 @@ def lost_notes(hours: Sequence[Hours]) -> list[str]:
 
 
 def lost_json(hours: Sequence[Hours]) -> list[dict[str, Any]]:
-    """Return JSON values; what is not known is null."""
+    """Return JSON values; null is not known."""
 
     def rounded(value: float | None) -> float | None:
         return None if value is None else round(value, 6)

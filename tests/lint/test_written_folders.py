@@ -25,6 +25,7 @@ REASONS: dict[str, str] = {
     "board/directory.py": BOARD,
     "cli/board/board_io.py": FRESH,
     "cli/clusters/check.py": GUARDED,
+    "cli/study/results.py": ASKED,
     "config/load.py": SETTINGS,
     "config/plug_ins.py": SETTINGS,
     "config/trust.py": "after --trust, in the project that it was said of",

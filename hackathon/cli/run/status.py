@@ -123,7 +123,7 @@ def command(names: tuple[str, ...], everything: bool, no_ask: bool, waiting: boo
 
 
 def _terminal_columns() -> int | None:
-    """Return the width of the terminal on standard output; None if that is no terminal."""
+    """Return the width of the terminal on standard output; None if that is not a terminal."""
     import shutil
     import sys
 

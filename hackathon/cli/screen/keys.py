@@ -24,7 +24,7 @@ _LETTERS = {
 
 
 class Keys:
-    """The keys of the terminal on standard input; none if that is no terminal."""
+    """The keys of the terminal on standard input; none if that is not a terminal."""
 
     def __init__(self, descriptor: int | None) -> None:
         self._descriptor = descriptor

@@ -79,7 +79,7 @@ def _run(run: "Well") -> ScreenRow:
 
 
 def kind_text(item: "NowItem") -> str:
-    """Return what is the matter in one or two words."""
+    """Return the kind of a matter in one or two words."""
     return _(KIND_TEXTS[item.kind])
 
 

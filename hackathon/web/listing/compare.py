@@ -68,7 +68,7 @@ class ComparedRow:
     best: int = -1
     """Index of the best number; -1 if it is not unique, or if it is not known whether more is better."""
     worst: int = -1
-    """Index of the worst number, likewise."""
+    """Index of the worst number, by the same rule."""
 
 
 @dataclass(frozen=True)
@@ -167,7 +167,7 @@ def _parts(sides: Sequence[RunSide]) -> list[ComparedPart]:
 
 
 def _extreme(numbers: Sequence[float | None], most: bool) -> int:
-    """Return the index of the largest or the smallest number; -1 if it is not unique, or something is no number."""
+    """Return the index of the largest or the smallest number; -1 if it is not unique, or one is not a number."""
     amounts = [amount for amount in numbers if amount is not None and math.isfinite(amount)]
     if len(amounts) < 2:
         return -1

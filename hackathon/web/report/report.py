@@ -122,7 +122,7 @@ class ReportView:
     used: tuple[UsedRow, ...]
     used_in_all: tuple[UsedRow, ...]
     lost: str
-    """What became of these hours, in one sentence."""
+    """The outcome of these hours, in one sentence."""
     """By cluster, over all teams."""
     problems: tuple[ProblemView, ...]
     solved: int
@@ -314,7 +314,7 @@ def _used(usage: "Usage", source: Catalog) -> tuple[tuple[UsedRow, ...], tuple[U
 
 
 def _hours(usage: "Usage", source: Catalog) -> list[Hours]:
-    """Return what became of the hours of `_used`, by cluster."""
+    """Return the outcome of the hours of `_used`, by cluster."""
     away, teams = laptops(source), {*usage.teams} - {*source.hidden}
     return by_cluster(entry for entry in hours_of(usage) if entry.team in teams and entry.cluster not in away)
 

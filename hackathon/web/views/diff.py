@@ -189,7 +189,7 @@ class RunSide:
         return results | {name: (text, None) for name, text in end_texts(self.inside)}
 
     def more_is_better(self, name: str) -> bool | None:
-        """Return whether more of one of its results is better; None if that is not known, or it is no number."""
+        """Return whether more of one of its results is better; None if that is not known, or it is not a number."""
         if name not in end_metrics(self.path, self.inside, self.record, self.memory).values:
             return None
         check = self.record.check.to_json() if self.record.check is not None else None

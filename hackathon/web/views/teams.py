@@ -99,7 +99,7 @@ class TeamsView:
     count: EventCount
     live: bool
     lost: tuple[Hours, ...] = ()
-    """What became of the hours of each team."""
+    """The outcome of the hours of each team."""
 
     @property
     def lost_table(self) -> tuple[list[str], list[list[str]]]:
@@ -108,7 +108,7 @@ class TeamsView:
 
     @property
     def lost_notes(self) -> list[str]:
-        """The meaning of the table's words, and what is not known."""
+        """The meaning of the table's words, and the numbers of runs without records."""
         return lost_notes(self.lost)
 
     @property
@@ -144,7 +144,7 @@ def teams_view(source: Catalog, reached: Sequence[TeamOutcome]) -> TeamsView:
 def _lost(
     rows: Sequence[TeamRow], reached: Sequence[TeamOutcome], ledger: Ledger, away: Collection[str]
 ) -> tuple[Hours, ...]:
-    """Return what became of the hours of the teams with these rows, without laptops."""
+    """Return the outcome of the hours of the teams with these rows, without laptops."""
     names = {row.name for row in rows}
     runs = [run for outcome in reached for run in (*outcome.team.runs, *outcome.team.unseen)]
     hours = hours_of(ledger.of(runs))
