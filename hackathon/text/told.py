@@ -56,6 +56,10 @@ class Worded(str):
         text.message = message
         return text
 
+    def __reduce__(self) -> tuple[type[str], tuple[str]]:
+        """Copy as plain text: an error need not be copyable."""
+        return str, (str(self),)
+
 
 def reworded(text: str) -> str:
     """Return a text in the current language, if it is known from what message it is; else the text itself."""
