@@ -268,7 +268,7 @@ def test_a_tutor_takes_a_request_with_a_key(event: Path, language: str) -> None:
         post(board, f"質問 {number:02d}: 8 プロセスで固まります" + "。なぜでしょう" * 9, kind="ask")
     more, took, taken = {
         "en": ("more", "you took the request", "[taken by Ito]"),
-        "ja": ("ほかに", "引き受けました", "[対応中: Ito]"),
+        "ja": ("ほかに", "引き受けました", "[Ito さんが対応中]"),
     }[language]
     terminal = Terminal("top", "--no-ask", "--interval", "0.5", columns=80, height=24, language=language)
     try:
