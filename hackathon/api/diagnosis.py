@@ -35,9 +35,9 @@ class DiagnosisReport:
 
     def to_json(self) -> dict[str, Any]:
         """Return the fields of `hackathon diagnose --json`, without posts of the event's board."""
-        from hackathon.diagnosis.several import to_json
+        from hackathon.diagnosis.examine import diagnoses_json
 
-        return to_json(self.diagnoses)
+        return diagnoses_json(self.diagnoses)
 
     def __iter__(self) -> "Iterator[Diagnosis]":
         return iter(self.diagnoses)
@@ -69,8 +69,7 @@ def diagnose(*paths: str | os.PathLike[str]) -> DiagnosisReport:
     """
     from hackathon.config.rule_files import load_rules
     from hackathon.config.trust import folders_that_count
-    from hackathon.diagnosis.examine import diagnose_files
-    from hackathon.diagnosis.several import diagnose_runs
+    from hackathon.diagnosis.examine import diagnose_files, diagnose_runs
     from hackathon.diagnosis.sources import runs_among
     from hackathon.text.errors import RequestError
 

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hackathon import __version__
-from hackathon.access.private import node_folder, open_private, private_folder
 from hackathon.diagnosis.findings import CERTAIN, LIKELY, UNKNOWN, Evidence, Finding
 from hackathon.runs.directory import RunDirectory
 from hackathon.text.files import LARGEST, write_whole
@@ -75,6 +74,8 @@ def keep(run: RunDirectory, diagnosis: "Diagnosis") -> None:
 
 def _note_path(run: RunDirectory) -> Path:
     """Return the user's own file about a run, which a new seal or version replaces: `<node folder>/causes/<digest>`."""
+    from hackathon.access.private import node_folder
+
     end = run.files.text("final.json")
     about = "\0".join((__version__, str(Path(str(run.path)).resolve()), end))
     return (
@@ -84,6 +85,8 @@ def _note_path(run: RunDirectory) -> Path:
 
 def _noted(run: RunDirectory) -> dict[str, Any]:
     """Return language → cause from the user's own file about a run; empty without one."""
+    from hackathon.access.private import open_private, private_folder
+
     path = _note_path(run)
     try:
         private_folder(path.parent.parent)
@@ -97,6 +100,8 @@ def _noted(run: RunDirectory) -> dict[str, Any]:
 
 
 def _note(run: RunDirectory, value: dict[str, Any]) -> None:
+    from hackathon.access.private import private_folder
+
     path = _note_path(run)
     private_folder(path.parent.parent, parents=True)
     private_folder(path.parent)

@@ -13,7 +13,6 @@ from hackathon.config.recipe import Recipe
 from hackathon.jobs.binding import BINDING_LAUNCHERS
 from hackathon.jobs.data import FOLDER, missing
 from hackathon.jobs.environments import lacks_framework
-from hackathon.jobs.image_check import image_notes, image_problems
 from hackathon.jobs.render import header
 from hackathon.jobs.request import Request
 from hackathon.jobs.resolve import COMMAND_LINE, ENVIRONMENT, missing_launchers
@@ -89,7 +88,7 @@ def check(
         *_node_violations(request, cluster, nodes),
         *_header_violations(request, cluster),
         *_launcher_violations(request, cluster, recipe),
-        *(_violation(identifier, **values) for identifier, values in image_problems(request, cluster)),
+        *_image_violations(request, cluster),
         *(_place_violations(runs, request, cluster) if runs is not None else []),
         *(_data_violations(runs, request, cluster) if runs is not None else []),
     ]
@@ -152,7 +151,10 @@ def advice(request: Request, nodes: Sequence["NodeGroup"] = ()) -> list[str]:
                 recipe=request.recipe,
             )
         )
-    notes += image_notes(request)
+    if request.image is not None:
+        from hackathon.jobs.image_check import image_notes
+
+        notes += image_notes(request)
     left = _left_behind(request, os.environ)
     if left is not None:
         notes.append(
@@ -463,6 +465,14 @@ def _account_in(request: Request) -> str | None:
             key = f"{key} {entry}"
         settings.append(Setting(0, key, name, value))
     return language.read(settings).account
+
+
+def _image_violations(request: Request, cluster: Cluster) -> list[Violation]:
+    if request.image is None:
+        return []
+    from hackathon.jobs.image_check import image_problems
+
+    return [_violation(identifier, **values) for identifier, values in image_problems(request, cluster)]
 
 
 def _launcher_violations(request: Request, cluster: Cluster, recipe: Recipe | None) -> list[Violation]:

@@ -11,7 +11,6 @@ from hackathon.schedulers.registry import known_dialect
 
 if TYPE_CHECKING:
     from hackathon.config.project import Project
-    from hackathon.jobs.request import Request
 
 FILE_ENDINGS = (".sif", ".sqsh", ".sqfs", ".squashfs", ".img")
 _AMD = re.compile(r"\bMI\d{2,3}|\bAMD\b|Instinct|Radeon", re.IGNORECASE)
@@ -36,19 +35,16 @@ _GPUS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
 
 
 def image_of(
-    cluster: Cluster, project: "Project | None", folder: Path
+    cluster: Cluster, project: "Project", image: str, folder: Path
 ) -> tuple[str | None, dict[str, Any] | None, dict[str, Any]]:
     """Return a project's image, how its cluster runs it, and the options of the cluster's scheduler.
 
-    `folder`: the project's.
-
-    The image is a path from the root or a name. A scheduler that runs every job in an image has it among its options.
+    `folder`: the project's. The image is a path from the root or a name. A scheduler that runs every job in an image
+    has it among its options.
     """
-    if project is None or project.image is None:
-        return None, None, cluster.dialect
     if hasattr(known_dialect(cluster), "image"):
-        return None, None, {**cluster.dialect, "image": project.image.removeprefix("docker://")}
-    image = located(project.image, folder)
+        return None, None, {**cluster.dialect, "image": image.removeprefix("docker://")}
+    image = located(image, folder)
     return image, container_of(cluster, image, project), cluster.dialect
 
 
@@ -73,14 +69,12 @@ def located(image: str, folder: Path) -> str:
     return image
 
 
-def assigned(request: "Request") -> "dict[str, str | list[str]]":
-    """Return the script's values about the image; empty without one."""
-    if request.image is None or request.container is None:
-        return {}
+def assigned(image: str, container: Mapping[str, Any]) -> dict[str, str | list[str]]:
+    """Return the script's values about an image and how it is run."""
     return {
-        "HK_IMAGE": reference(request.image, request.container["runtime"]),
-        "HK_CONTAINER": command(request.container),
-        "HK_BINDS": list(request.container["binds"]),
+        "HK_IMAGE": reference(image, container["runtime"]),
+        "HK_CONTAINER": command(container),
+        "HK_BINDS": list(container["binds"]),
     }
 
 
@@ -108,11 +102,9 @@ def reference(image: str, runtime: str) -> str:
     return name
 
 
-def template_of(request: "Request") -> str:
-    """Return the name of the template `container-NAME.sh.j2` of a request, empty without an image."""
-    if request.image is None or request.container is None:
-        return ""
-    runtime: str = request.container["runtime"]
+def template_of(container: Mapping[str, Any]) -> str:
+    """Return NAME of the template `container-NAME.sh.j2`."""
+    runtime: str = container["runtime"]
     return TEMPLATES.get(runtime, runtime)
 
 

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hackathon.config.cluster import Cluster
-from hackathon.jobs import containers
 from hackathon.jobs.request import Request
 from hackathon.jobs.script import SCRIPTS, JobScript, shell_word
 from hackathon.schedulers import registry
@@ -107,6 +106,11 @@ def render_files(request: Request, cluster: Cluster, runs: Path) -> Mapping[str,
 
 
 def _values(request: Request, dialect: Dialect) -> dict[str, Any]:
+    container_template = ""
+    if request.image is not None and request.container is not None:
+        from hackathon.jobs.containers import template_of
+
+        container_template = template_of(request.container)
     return {
         "scheduler": request.scheduler,
         "launcher": request.launcher,
@@ -114,7 +118,7 @@ def _values(request: Request, dialect: Dialect) -> dict[str, Any]:
         "mpi": request.mpi,
         "handed_on": False,
         "bound": request.binding is not None,
-        "container": containers.template_of(request),
+        "container": container_template,
         "address_suffix": bool(request.master_addr_suffix),
         "several_gpus": request.gpus_per_process > 1,
         "workers": _reads_tf_config(request),
@@ -172,6 +176,11 @@ def assignments(request: Request, reserved_exit_codes: Iterable[int] = ()) -> st
             raise RequestError(
                 "jobs.variable_name", "{name!r} is not a valid name of an environment variable", name=name
             )
+    image_values: Mapping[str, str | list[str]] = {}
+    if request.image is not None and request.container is not None:
+        from hackathon.jobs.containers import assigned
+
+        image_values = assigned(request.image, request.container)
     lines: list[Mapping[str, str | int | Iterable[str]]] = [
         {"HK_NAME": request.name},
         {
@@ -190,7 +199,7 @@ def assignments(request: Request, reserved_exit_codes: Iterable[int] = ()) -> st
         },
         {"HK_SOURCE": request.source if request.in_place else "source", "HK_SCRATCH": request.scratch},
         {"HK_ENVIRONMENT": request.environment},
-        *({name: words} for name, words in containers.assigned(request).items()),
+        *({name: words} for name, words in image_values.items()),
         {"HK_VARIABLES": [f"{name}={value}" for name, value in request.exported.items()]},
         {"HK_MPI_OPTIONS": request.mpi_options},
         *({name: words} for name, words in _binding(request).items()),

@@ -14,7 +14,6 @@ from hackathon.config.command import COUNTS, command_words
 from hackathon.config.project import Defaults, Project, UserSettings
 from hackathon.config.recipe import Data, Metric, Parameter, Recipe, Scaling
 from hackathon.config.records import Scalar
-from hackathon.jobs.containers import image_of
 from hackathon.jobs.data import FOLDER
 from hackathon.jobs.data import variables as data_variables
 from hackathon.jobs.environments import PythonEnvironment
@@ -154,7 +153,11 @@ def resolve(sources: Sources, *, processes: int | None = None, mode: str | None 
     launcher, launcher_origin = _launcher(sources, choose)
     choose.origins["launcher"] = launcher_origin
     origins = {**choose.origins, **{f"parameters.{name}": origin for name, origin in values.origins.items()}}
-    image, container, dialect = image_of(cluster, project, sources.runs.parent)
+    image, container, dialect = None, None, cluster.dialect
+    if project is not None and project.image is not None:
+        from hackathon.jobs.containers import image_of
+
+        image, container, dialect = image_of(cluster, project, project.image, sources.runs.parent)
     built = sources.python_environment if image is None else None
     if built is not None:
         origins["python_environment"] = BUILT

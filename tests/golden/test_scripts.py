@@ -255,7 +255,7 @@ def test_shellcheck_finds_nothing_in_starters_that_no_profile_has(starter: str, 
 def test_no_date_and_no_run_id() -> None:
     wrong = re.compile(r"hk-|\b20[2-3][0-9]-?[01][0-9]-?[0-3][0-9]\b")
     _reviewed()
-    assert [name for name, text in read_files().items() if wrong.search(text)] == []
+    assert [name for name, text in read_files().items() if name != "libraries.tsv" and wrong.search(text)] == []
 
 
 def test_reedbush_header_is_what_its_users_wrote() -> None:

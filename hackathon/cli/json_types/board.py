@@ -29,6 +29,8 @@ class ReplyJson(TypedDict):
     user: str
     time: float
     text: str
+    run: NotRequired[str]
+    """The run that it attaches to the request."""
 
 
 class PostJson(TypedDict):
@@ -53,6 +55,8 @@ class PostJson(TypedDict):
     answers: list[ReplyJson]
     taken: ReplyJson | None
     solved: ReplyJson | None
+    guessed: bool
+    """Whether the toolkit chose its run, and nobody has named another one."""
 
 
 class IgnoredEntryJson(TypedDict):

@@ -38,6 +38,10 @@ class FindingJson(TypedDict):
     references: list[str]
     ranks: list[int]
     count: int
+    at_least: bool
+    """Whether there are more than `count`: not all lines were counted."""
+    certainty: str
+    """`certain`, `likely` or `unknown`."""
     program: str | None
     """`train.py:12`: the innermost line of the user's code."""
     run: NotRequired[str]

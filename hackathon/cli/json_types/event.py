@@ -1,7 +1,7 @@
 """JSON of commands about an event, its teams and its surveys."""
 
 from collections.abc import Mapping
-from typing import Any, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 from hackathon.config.event import Member, Tutor
 from hackathon.web.attention.now import NowView
@@ -185,6 +185,23 @@ class UsageRowJson(TypedDict):
     basis: str | None
 
 
+class LostHoursJson(TypedDict):
+    """What became of the node-hours of a team, a person or a cluster; null is not known."""
+
+    team: str | None
+    user: str | None
+    cluster: str | None
+    runs: int
+    node_hours: Mapping[str, float | None]
+    total: float | None
+    unjudged: Mapping[str, int]
+    """Runs by what could not be told of them."""
+    kwh: Mapping[str, float | None] | None
+    metered: int
+    """Runs whose nodes all recorded their power."""
+    queue_node_hours: float | None
+
+
 class UsageJson(TypedDict):
     """Usage of an event; times are seconds since 1970."""
 
@@ -198,6 +215,8 @@ class UsageJson(TypedDict):
     folders: int
     unread: int
     rows: list[UsageRowJson]
+    lost: NotRequired[list[LostHoursJson]]
+    lost_by_cluster: NotRequired[list[LostHoursJson]]
     problems: list[str]
 
 
@@ -268,6 +287,16 @@ class SurveyImportJson(TypedDict):
     spent: int
     blank: int
     incomplete: int
+    previews: int
+    """Rows that are trials of the form or spam, left out."""
+    other_texts: int
+    """Texts beside an option "other" that count as this option."""
+    coded: list[str]
+    """Ratings that were read from codes such as `AO01`."""
+    unused_words: list[str]
+    """Words of `--values` that no file contains."""
+    mapping: list[str]
+    """`COLUMN=QUESTION` for `--map`."""
     skipped: int
     stored: bool
     problems: list[ImportProblemJson]

@@ -60,6 +60,18 @@ class ListedOutputJson(TypedDict):
     bytes: int
 
 
+class TrackerJson(TypedDict):
+    """What an experiment tracker wrote below one folder."""
+
+    tracker: str
+    """`W&B`, `TensorBoard` or `MLflow`."""
+    path: str
+    runs: int
+    """0 if only the tracker can tell."""
+    command: str
+    """A line for a shell, in the run's directory."""
+
+
 class OutputsJson(TypedDict):
     """The files that a program wrote."""
 
@@ -67,6 +79,7 @@ class OutputsJson(TypedDict):
     bytes: int
     complete: bool
     listed: list[ListedOutputJson]
+    trackers: list[TrackerJson]
 
 
 class ListedRunJson(RunStatusJson):

@@ -49,7 +49,7 @@ UNREAD = 5
 def command(targets: tuple[str, ...], as_json: bool, bundle: str | None) -> None:
     import gc
 
-    from hackathon.diagnosis.several import MOST_RUNS, diagnose_runs
+    from hackathon.diagnosis.examine import MOST_RUNS, diagnose_runs
     from hackathon.jobs.settings import settings_text
 
     gc.enable()
@@ -69,10 +69,10 @@ def command(targets: tuple[str, ...], as_json: bool, bundle: str | None) -> None
     _tell_closed(runs)
     board = board_if_any()
     if as_json:
-        from hackathon.diagnosis.several import to_json
+        from hackathon.diagnosis.examine import diagnoses_json
 
         similar = [post.to_json() for diagnosis in diagnoses for post in solved_before(diagnosis, board)]
-        echo_json({**to_json(diagnoses), "similar": similar})
+        echo_json({**diagnoses_json(diagnoses), "similar": similar})
         return
     if not diagnoses:
         click.echo(_("None of these runs failed."))
@@ -354,7 +354,7 @@ def _tell_closed(runs: "Sequence[RunDirectory]") -> None:
     import os
 
     from hackathon.cli.show import tell_refused
-    from hackathon.diagnosis.several import MOST_RUNS
+    from hackathon.diagnosis.examine import MOST_RUNS
     from hackathon.logs.follow import log_files
 
     for run in runs[:MOST_RUNS]:

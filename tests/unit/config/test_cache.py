@@ -278,7 +278,7 @@ def test_an_editor_takes_what_is_taken_here(which: tuple[type, str, str], data: 
 
 
 def _beyond_a_schema(mismatch: Mismatch) -> bool:
-    """Return whether a schema cannot say this: which texts are a walltime or a size; JSON has no NaN or half letters."""
+    """Return whether a schema cannot say this: JSON has no NaN or half letters, and a walltime is a text to it."""
     texts: dict[str, tuple[type, ...]] = {"walltime": (str,), "size": (str, int)}
     if mismatch.rule in texts:
         return isinstance(mismatch.value, texts[mismatch.rule]) and not isinstance(mismatch.value, bool)

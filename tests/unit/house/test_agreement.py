@@ -375,7 +375,7 @@ def texts_of(readers: Readers, team: str) -> dict[str, str]:
 
 
 def rows_of(readers: Readers, team: str) -> dict[str, list[str]]:
-    """Return the line of a team in every table of teams: on the site, the dashboard, and in the report."""
+    """Return the first line of a team in every table of teams: on the site, the dashboard, and in the report."""
     tables = {
         "teams": readers.site_page("teams").tables["points"], "dashboard": readers.dashboard("teams").tables["points"],
         "scaling": readers.site_page("scaling").tables["overview"],
@@ -384,7 +384,8 @@ def rows_of(readers: Readers, team: str) -> dict[str, list[str]]:
             for line in readers.report.partition("## Results of the teams")[2].partition("###")[0].splitlines()
         ],
     }  # fmt: skip
-    return {name: row for name, rows in tables.items() for row in rows if row and row[0].split(" ")[0] == team}
+    lines = {name: [row for row in rows if row and row[0].split(" ")[0] == team] for name, rows in tables.items()}
+    return {name: rows[0] for name, rows in lines.items() if rows}  # the hours of the teams come later
 
 
 def main_in_csv(readers: Readers, team: str) -> dict[str, tuple[str, ...]]:
