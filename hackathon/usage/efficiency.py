@@ -70,5 +70,10 @@ def efficiency(files: "GuardedFolder", use: "RunUse", profiles: "Profiles") -> s
                 enough.append(_("walltime {walltime}", walltime=format_walltime(seconds)))
     if not facts:
         return ""
-    text = _("Efficiency: {facts}.", facts="; ".join(facts))
-    return f"{text} {_('This would have been enough: {request}.', request=', '.join(enough))}" if enough else text
+    if not enough:
+        return _("Efficiency: {facts}.", facts="; ".join(facts))
+    return _(
+        "Efficiency: {facts}. This would have been enough: {request}.",
+        facts="; ".join(facts),
+        request=", ".join(enough),
+    )

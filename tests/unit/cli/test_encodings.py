@@ -62,11 +62,11 @@ def test_json_of_others_does_not_steer_a_terminal(
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     echo_json(value)
     shown = capsys.readouterr().out
-    assert json.loads(shown) == {**value, "rate": [None, 1.5]} and "日本" in shown
+    assert json.loads(shown) == {"schema_version": 1, **value, "rate": [None, 1.5]} and "日本" in shown
     assert all(letter == "\n" or letter.isprintable() for letter in shown)
     monkeypatch.setattr(sys.stdout, "isatty", lambda: False)
-    echo_json(value["note"])
-    assert json.loads(capsys.readouterr().out) == value["note"]
+    echo_json({"note": value["note"]})
+    assert json.loads(capsys.readouterr().out)["note"] == value["note"]
 
 
 def test_every_command_prints_json_so() -> None:

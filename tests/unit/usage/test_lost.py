@@ -248,8 +248,8 @@ def test_one_line_says_what_would_have_been_enough(
     expected = {
         "en": "Efficiency: requested 64.0 GB of memory for each node, used 6.3 GB; 4 GPUs, 1 used; walltime 4 h, "
         "used 12 min. This would have been enough: memory: 10 GB, 1 GPU, walltime 00:20:00.",
-        "ja": "要求と使用: ノードあたりのメモリ 64.0 GB（使用 6.3 GB）; GPU 4 台（使用 1）; 制限時間 4 h"
-        "（使用 12 min）。 次の要求で足りました: memory: 10 GB, GPU 1 台, 制限時間 00:20:00。",
+        "ja": "要求と使用: ノードあたりのメモリ 64.0 GB（使用 6.3 GB）; GPU 4 台（使用 1）; 制限時間 4 時間"
+        "（使用 12 分）。次の要求で足りました: memory: 10 GB, GPU 1 台, 制限時間 00:20:00。",
     }
     assert line == expected[language]
     (run / "telemetry" / "n2.csv").unlink()
