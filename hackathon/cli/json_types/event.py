@@ -186,7 +186,7 @@ class UsageRowJson(TypedDict):
 
 
 class LostHoursJson(TypedDict):
-    """What became of the node-hours of a team, a person or a cluster; null is not known."""
+    """The outcome of the node-hours of a team, a person or a cluster; null means not known."""
 
     team: str | None
     user: str | None
@@ -195,7 +195,7 @@ class LostHoursJson(TypedDict):
     node_hours: Mapping[str, float | None]
     total: float | None
     unjudged: Mapping[str, int]
-    """Runs by what could not be told of them."""
+    """Number of runs of which hang or idle GPUs could not be decided."""
     kwh: Mapping[str, float | None] | None
     metered: int
     """Runs whose nodes all recorded their power."""
