@@ -1,4 +1,4 @@
-"""The pictures of the README show what the program draws: `HACKATHON_GOLDEN=write pytest -m '' FILE` draws them again."""
+"""The pictures of the README are what the program draws; `HACKATHON_GOLDEN=write pytest -m "" FILE` draws them anew."""
 
 import os
 from pathlib import Path
