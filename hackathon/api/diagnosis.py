@@ -69,7 +69,8 @@ def diagnose(*paths: str | os.PathLike[str]) -> DiagnosisReport:
     """
     from hackathon.config.rule_files import load_rules
     from hackathon.config.trust import folders_that_count
-    from hackathon.diagnosis.examine import diagnose_files, diagnose_runs
+    from hackathon.diagnosis.cache import diagnose_runs
+    from hackathon.diagnosis.examine import diagnose_files
     from hackathon.diagnosis.sources import runs_among
     from hackathon.text.errors import RequestError
 

@@ -1,4 +1,4 @@
-"""Store the cause found for a run, so that `status` and the board do not diagnose it again.
+"""Diagnose runs, and store the cause of each, so that `status` and the board do not diagnose it again.
 
 In the run's folder, if the run is the user's own; else in the user's private folder on this node.
 """
@@ -7,6 +7,7 @@ import contextlib
 import hashlib
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,11 +18,46 @@ from hackathon.text.files import LARGEST, write_whole
 from hackathon.text.messages import LANGUAGES, language
 
 if TYPE_CHECKING:
+    from hackathon.config.rule import Rule
     from hackathon.diagnosis.examine import Diagnosis
 
 _PROGRAM = re.compile(r"[^/\s:]{1,100}:\d{1,7}")
 FACT = "diagnosis"
 """`client/diagnosis.json`: language → cause. The run's owner writes it once the run's state is final."""
+
+MOST_RUNS = 10
+"""The most failed runs of a study that are diagnosed, newest first."""
+
+
+def diagnose_runs(
+    runs: Sequence[RunDirectory], rules: "Sequence[Rule]", *, most: int | None = MOST_RUNS
+) -> "tuple[list[Diagnosis], int]":
+    """Return the diagnoses of runs and how many failed runs were left out, because there are more than `most`.
+
+    Of several runs: those that failed, and those that succeeded with silent errors.
+    """
+    if not runs:
+        return [], 0
+    from hackathon.diagnosis.examine import diagnose_run
+    from hackathon.runs.status import status
+
+    pairs = list(zip(runs, status(runs), strict=True))
+    selected, good = pairs, []
+    if len(pairs) > 1:
+        good = sorted((pair for pair in pairs if pair[1].state == "SUCCEEDED"), key=lambda pair: pair[0].id)[
+            -MOST_RUNS:
+        ]
+        selected = [
+            (run, state) for run, state in pairs if state.state not in ("SUCCEEDED", "CREATED") and not state.open
+        ]
+    newest = selected if most is None else sorted(selected, key=lambda pair: pair[0].id, reverse=True)[:most]
+    diagnoses = []
+    for run, state in good + newest:
+        diagnosis = diagnose_run(run, state, rules=rules)
+        if diagnosis.root is not None or state.state != "SUCCEEDED" or len(pairs) == 1:
+            keep(run, diagnosis)
+            diagnoses.append(diagnosis)
+    return diagnoses, len(selected) - len(newest)
 
 
 def kept(run: RunDirectory) -> Finding | None:

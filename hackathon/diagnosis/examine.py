@@ -52,8 +52,6 @@ LOOKED_AT = 200
 """Matches whose surrounding lines are read."""
 TRACEBACKS = 200
 """Tracebacks that are examined, from the first files."""
-MOST_RUNS = 10
-"""The most failed runs of a study that are diagnosed, newest first."""
 UNKNOWN = 8
 """Lines listed for a failure without a matching rule."""
 # Messages of the kernel or the scheduler that a process was killed for memory.
@@ -119,37 +117,6 @@ def diagnose_run(
     facts = RunFacts(run.path, status)
     examined = _Examined(of_run(facts), _rules(rules, folders), facts)
     return examined.diagnosis()
-
-
-def diagnose_runs(
-    runs: Sequence[RunDirectory], rules: Sequence[Rule], *, most: int | None = MOST_RUNS
-) -> tuple[list[Diagnosis], int]:
-    """Return the diagnoses of runs and how many failed runs were left out, because there are more than `most`.
-
-    Of several runs: those that failed, and those that succeeded with silent errors.
-    """
-    if not runs:
-        return [], 0
-    from hackathon.diagnosis.cache import keep
-    from hackathon.runs.status import status
-
-    pairs = list(zip(runs, status(runs), strict=True))
-    selected, good = pairs, []
-    if len(pairs) > 1:
-        good = sorted((pair for pair in pairs if pair[1].state == "SUCCEEDED"), key=lambda pair: pair[0].id)[
-            -MOST_RUNS:
-        ]
-        selected = [
-            (run, state) for run, state in pairs if state.state not in ("SUCCEEDED", "CREATED") and not state.open
-        ]
-    newest = selected if most is None else sorted(selected, key=lambda pair: pair[0].id, reverse=True)[:most]
-    diagnoses = []
-    for run, state in good + newest:
-        diagnosis = diagnose_run(run, state, rules=rules)
-        if diagnosis.root is not None or state.state != "SUCCEEDED" or len(pairs) == 1:
-            keep(run, diagnosis)
-            diagnoses.append(diagnosis)
-    return diagnoses, len(selected) - len(newest)
 
 
 def diagnoses_json(diagnoses: Sequence[Diagnosis]) -> dict[str, Any]:

@@ -49,7 +49,7 @@ UNREAD = 5
 def command(targets: tuple[str, ...], as_json: bool, bundle: str | None) -> None:
     import gc
 
-    from hackathon.diagnosis.examine import MOST_RUNS, diagnose_runs
+    from hackathon.diagnosis.cache import MOST_RUNS, diagnose_runs
     from hackathon.jobs.settings import settings_text
 
     gc.enable()
@@ -354,7 +354,7 @@ def _tell_closed(runs: "Sequence[RunDirectory]") -> None:
     import os
 
     from hackathon.cli.show import tell_refused
-    from hackathon.diagnosis.examine import MOST_RUNS
+    from hackathon.diagnosis.cache import MOST_RUNS
     from hackathon.logs.follow import log_files
 
     for run in runs[:MOST_RUNS]:
