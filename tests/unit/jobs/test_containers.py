@@ -299,7 +299,7 @@ def test_scripts_with_an_image_have_no_fault_that_shellcheck_knows(tmp_path: Pat
 def test_a_scheduler_whose_jobs_are_images_gets_the_project_s_one(tmp_path: Path) -> None:
     cluster = registry.load_cluster("mn2-like", [])
     project = Project(name="digits", command="python train.py", image="docker://team/train:7")
-    image, container, dialect = image_of(cluster, project, tmp_path)
+    image, container, dialect = image_of(cluster, project, "docker://team/train:7", tmp_path)
     assert (image, container) == (None, None)
     asked = request(tmp_path, scheduler=cluster.scheduler, cluster=cluster.name, dialect=dialect)
     (manifest,) = render_files(asked, cluster, tmp_path / "runs").values()
