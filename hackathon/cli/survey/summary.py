@@ -38,7 +38,7 @@ FORMATS = ("table", "markdown", "csv", "json")
     help=_("Output format; json can be passed to --compare."),
 )
 @click.option("--plot", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path),
-              help=_("Also plot the ratings: .svg or .png."))  # fmt: skip
+              help=_("Also plot the ratings: .svg, .png or .pdf."))  # fmt: skip
 @click.option("--compare", "other", metavar="OTHER", type=click.Path(path_type=Path),
               help=_("Compare with the folder of another event or a summary in JSON."))  # fmt: skip
 @click.option("--to", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path),

@@ -325,7 +325,9 @@ def test_the_picture_of_a_closed_survey(survey: Collection, capsys: pytest.Captu
     _, err = output(capsys, "--plot", "after.svg")
     assert "after.svg" in err
     assert "satisfaction" in Path("after.svg").read_text(encoding="utf-8")
-    assert output(capsys, "--plot", "after.pdf", code=2)[0] == ""
+    output(capsys, "--plot", "after.pdf")
+    assert Path("after.pdf").read_bytes().startswith(b"%PDF-")
+    assert output(capsys, "--plot", "after.gif", code=2)[0] == ""
 
 
 def test_a_word_wider_than_the_terminal_is_cut_and_line_ends_stay() -> None:
