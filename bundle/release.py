@@ -19,7 +19,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
-COMMANDS = (["--version"], ["clusters", "--json"], ["docs", "--json"], ["rules", "--json"])
+COMMANDS = (["--version"], ["clusters", "--json"], ["docs", "--json"], ["rules", "list", "--json"])
 """What the installed program must answer; each reads another kind of files that are shipped."""
 
 
