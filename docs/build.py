@@ -38,6 +38,9 @@ def first_pages(folder: Path) -> list[Path]:
     contributing = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").replace("](docs/", "](")
     (folder / "contributing.md").write_text(contributing, encoding="utf-8")
     shutil.copytree(ROOT / "docs" / "assets", folder / "assets", dirs_exist_ok=True)
+    (folder / "examples").mkdir(exist_ok=True)
+    for notebook in (ROOT / "docs" / "examples").glob("*.ipynb"):
+        shutil.copy(notebook, folder / "examples")
     return [
         folder / "contributing.md",
         *(Path(shutil.copy(page, folder)) for page in (ROOT / "docs").glob("index*.md")),
