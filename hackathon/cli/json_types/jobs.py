@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import NotRequired, TypedDict
 
 from hackathon.api.prediction import PredictedTraining, ShapeWeight, SizeAdvice
-from hackathon.cli.json_types.common import CheckedFileJson, LintFindingJson, SubmittedJson, Values
+from hackathon.cli.json_types.nested import CheckedFileJson, LintFindingJson, SubmittedJson, Values
 from hackathon.cli.json_types.runs import WaitedJson
 from hackathon.config.recipe import Recipe
 

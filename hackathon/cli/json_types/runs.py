@@ -3,7 +3,7 @@
 from typing import NotRequired, TypedDict
 
 from hackathon.cli.json_types.board import PostJson
-from hackathon.cli.json_types.common import (
+from hackathon.cli.json_types.nested import (
     CheckedFileJson,
     CostJson,
     DoubtJson,

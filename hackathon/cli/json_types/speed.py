@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, NotRequired, TypedDict
 
-from hackathon.cli.json_types.common import Settings, Values
+from hackathon.cli.json_types.nested import Settings, Values
 
 
 class WaitedForJson(TypedDict):

@@ -5,7 +5,7 @@ from typing import Any, NotRequired, TypedDict
 
 from hackathon.api.prediction import ThroughputForecast
 from hackathon.api.results import StudyResults
-from hackathon.cli.json_types.common import CostJson, DoubtJson, ExpectedGainJson, Settings, SharesJson
+from hackathon.cli.json_types.nested import CostJson, DoubtJson, ExpectedGainJson, Settings, SharesJson
 from hackathon.cli.json_types.tuning import TuneJson
 from hackathon.scaling.expectations import ComparedExpectation
 

@@ -2,7 +2,7 @@
 
 from typing import Literal, TypedDict
 
-from hackathon.cli.json_types.common import Settings
+from hackathon.cli.json_types.nested import Settings
 
 
 class ObjectiveJson(TypedDict):

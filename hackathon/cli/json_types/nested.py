@@ -1,4 +1,4 @@
-"""JSON that several commands share."""
+"""Objects inside the JSON of several commands."""
 
 from collections.abc import Mapping
 from typing import Any, NotRequired, TypedDict
