@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 _SIZES = frozenset({"queue_unknown", "nodes_over", "nodes_under", "walltime_over", "per_node_over", "one_node",
                     "launcher_one_node"})  # fmt: skip
 """Violations that another queue, number of nodes or processes, or walltime can solve."""
+_MOST_PROCESSES, _MOST_PER_CORE = 64, 16
+"""More processes than cores are fine for a trial on a laptop; beyond the larger of both numbers it stands still."""
+
 _ABSOLUTE = re.compile(r"(?:/|~/)[\w.@%+,/-]+")
 """A path from the root or the home directory, without variables and patterns."""
 _ACTIVATES = re.compile(r"\bactivate\b|\bPATH=|\bVIRTUAL_ENV=")
@@ -248,8 +251,10 @@ def _queue_violations(request: Request, cluster: Cluster) -> list[Violation]:
 
 def _core_violations(request: Request, cluster: Cluster) -> list[Violation]:
     """Return a violation if a node lacks cores; twice as many may be hyper-threads, and a laptop may be overloaded."""
+    if cluster.starter == "local":
+        return _overload(request)
     cores, used = cluster.node.cores, request.processes_per_node * request.threads
-    if cores == "auto" or used <= 2 * cores or cluster.starter == "local" or cluster.is_unverified("node.cores"):
+    if cores == "auto" or used <= 2 * cores or cluster.is_unverified("node.cores"):
         return []
     return [
         _violation(
@@ -263,6 +268,26 @@ def _core_violations(request: Request, cluster: Cluster) -> list[Violation]:
             wanted=used,
             cores=cores,
             cluster=cluster.name,
+        )
+    ]
+
+
+def _overload(request: Request) -> list[Violation]:
+    """Return a violation if the processes would bring this machine to a standstill, as 4000 for 4 do."""
+    cores = cores_here()
+    limit = max(_MOST_PROCESSES, _MOST_PER_CORE * cores)
+    if request.processes_per_node <= limit:
+        return []
+    return [
+        _violation(
+            Message(
+                "jobs.overload_here",
+                "{processes} processes on this machine with {cores} cores: at most {limit} are allowed (--processes, "
+                "--cluster)",
+            ),
+            processes=request.processes_per_node,
+            cores=cores,
+            limit=limit,
         )
     ]
 
