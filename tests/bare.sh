@@ -82,7 +82,7 @@ while read -r folder; do
   [ "$(echo "$root$folder"/libmpi*)" != "$root$folder/libmpi*" ] || continue
   if over "$folder"; then rm -f "$root$folder"/libmpi*; fi
 done < <(printf '%s\n' "$libraries" /usr/lib /usr/lib64 /usr/local/lib "/usr/lib/$(uname -m)-linux-gnu")
-for folder in /usr/share/fonts /usr/local/share/fonts /etc/slurm /etc/munge /var/lib/gridengine /etc/gridengine /usr/share/modules; do
+for folder in /usr/lib/chromium /usr/share/fonts /usr/local/share/fonts /etc/slurm /etc/munge /var/lib/gridengine /etc/gridengine /usr/share/modules; do
   [ ! -d "$root$folder" ] || mount --bind "$BARE_ROOT/empty" "$root$folder"
 done
 
