@@ -82,16 +82,16 @@ while read -r folder; do
   [ "$(echo "$root$folder"/libmpi*)" != "$root$folder/libmpi*" ] || continue
   if over "$folder"; then rm -f "$root$folder"/libmpi*; fi
 done < <(printf '%s\n' "$libraries" /usr/lib /usr/lib64 /usr/local/lib "/usr/lib/$(uname -m)-linux-gnu")
+# an account with a group of its own
+{ grep -v '^[^:]*:[^:]*:1000:' /etc/passwd && echo 'bare:x:1000:1000::/tmp/home:/bin/bash'; } >"$BARE_ROOT/passwd"
+{ grep -v '^[^:]*:[^:]*:1000:' /etc/group && echo 'bare:x:1000:'; } >"$BARE_ROOT/group"
+# not mounted on the files: a mount ends when somebody outside replaces the file below it, as useradd does
+over /etc
+cp "$BARE_ROOT/passwd" "$BARE_ROOT/group" "$root/etc/"
 for folder in /usr/lib/chromium /usr/share/fonts /usr/local/share/fonts /etc/slurm /etc/munge /var/lib/gridengine /etc/gridengine /usr/share/modules; do
   [ ! -d "$root$folder" ] || mount --bind "$BARE_ROOT/empty" "$root$folder"
 done
 
-# an account with a group of its own
-{ grep -v '^[^:]*:[^:]*:1000:' /etc/passwd && echo 'bare:x:1000:1000::/tmp/home:/bin/bash'; } >"$BARE_ROOT/passwd"
-{ grep -v '^[^:]*:[^:]*:1000:' /etc/group && echo 'bare:x:1000:'; } >"$BARE_ROOT/group"
-for file in passwd group; do
-  mount --bind "$BARE_ROOT/$file" "$root/etc/$file"
-done
 mkdir -p "$BARE_ROOT/tmp/home"
 cat >"$BARE_ROOT/tmp/.enter" <<'ENTER'
 cd "$1" && shift

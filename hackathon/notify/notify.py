@@ -96,8 +96,10 @@ def _who(run: "RunDirectory", people: "People | None") -> str:
         account = event_people.account(run.path.stat().st_uid)
     except OSError:
         account = "?"
-    team = "" if event_people.team(account) else clean_line(run.known().team)
-    return _said(", ".join(part for part in (event_people.shown(account), team) if part))
+    # not scrubbed: the account of a person without a name is what the message is to tell
+    person = webhook.neutral(event_people.shown(account))
+    team = "" if event_people.team(account) else _said(clean_line(run.known().team))
+    return ", ".join(part for part in (person, team) if part)
 
 
 def _run_text(notice: Notice, people: "People | None") -> str:

@@ -62,6 +62,7 @@ def test_script_runs_as_public_records_have_it(site: Site) -> None:
     assert ask(site, "qstat").count("\n") == 2 and ask(site, "qstat", "-f") == ""
 
 
+@pytest.mark.mpi
 def test_without_T_every_node_runs_the_script_and_one_of_them_the_job(site: Site) -> None:
     """Nothing is rendered without -T; if somebody takes the line away, the other nodes end."""
     folder = site.folder / "runs" / "by-hand"

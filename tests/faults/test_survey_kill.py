@@ -28,9 +28,11 @@ from support.survey.event import make_event
 CHILD = """
 import sys
 from pathlib import Path
+from hackathon.board.people import People
 from hackathon.survey.collection import Collection
 from hackathon.survey.dropbox import drop, published
 from hackathon.survey.importing import import_answers
+People.account = lambda self, uid: "bob"  # a participant, whoever runs the tests
 survey, verb = Collection(Path(sys.argv[1])), sys.argv[2]
 if verb == "open":
     print("\\n".join(survey.open(3)))

@@ -1,9 +1,11 @@
 """A line that a tutor recognised becomes a rule that finds the same failure elsewhere, and nothing else."""
 
+import os
 import re
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -192,7 +194,9 @@ def test_where_the_file_is_somebody_elses_the_rule_gets_an_own_one(
     assert command(["rules", "add", "--from", "bad.log:3"]) == 0
     folder = event / "templates" / "rules"
     folder.chmod(0o1777)
-    monkeypatch.setattr("hackathon.diagnosis.teach.os.geteuid", lambda: 54321)
+    # for this module alone: whose the event is has to stay true
+    names = {**vars(os), "geteuid": lambda: 54321}
+    monkeypatch.setattr("hackathon.diagnosis.teach.os", SimpleNamespace(**names))
     assert command(["rules", "add", "--from", "more.log:1"]) == 0
     (rule,) = load_rule_file(folder / "event-54321.yaml")
     assert rule.id == "latticeerror-boundary-lost-its-colour" and len(load_rule_file(folder / "event.yaml")) == 1

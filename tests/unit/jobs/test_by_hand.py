@@ -236,6 +236,7 @@ def test_binding_in_the_words_of_each_launcher(launcher: str, binding: str, word
     assert f" {words} " in short
 
 
+@pytest.mark.mpi
 def test_binding_comes_from_profile_and_project(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     keys = json.loads(Path("project.yaml").read_text())
     Path("project.yaml").write_text(json.dumps({**keys, "launcher": "mpirun", "binding": "numa"}))

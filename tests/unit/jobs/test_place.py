@@ -18,6 +18,7 @@ from hackathon.jobs.resolve import PROJECT, Sources, resolve
 from hackathon.jobs.sources import find_sources
 from hackathon.schedulers.registry import load_cluster
 from hackathon.text.errors import RequestError
+from support.profiles import visible_everywhere
 
 PLACE = """name: digits
 team: aurora
@@ -62,6 +63,7 @@ def test_a_recipe_runs_where_the_project_says(team: Path, monkeypatch: pytest.Mo
 @pytest.fixture
 def event(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An event with a team that pays by a group of its own, and the project of a member in the team's folder."""
+    visible_everywhere("reedbush-h")
     clusters = {"reedbush-h": {"queue": "h-debug"}, "laptop": {}}
     teams = [{"name": "Aurora", "group": "gz01"}, {"name": "Borealis", "group": "gz02"}]
     (tmp_path / "hackathon.yaml").write_text(json.dumps({"title": "E", "clusters": clusters, "teams": teams}))

@@ -28,6 +28,7 @@ from hackathon.schedulers import registry
 from hackathon.schedulers.base import SchedulerError, Submission
 from hackathon.text.errors import RequestError
 from support.paths import SAMPLES
+from support.profiles import visible_everywhere
 from support.runs import FakeScheduler, write_event
 
 PROJECT = {
@@ -126,6 +127,7 @@ def test_the_job_of_doctor_runs_where_the_project_s_jobs_run(
     project: Path, scheduler: FakeScheduler, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Its queue, group, memory and header, but not its program or its number of processes."""
+    visible_everywhere("reedbush-h")
     place = {"cluster": "reedbush-h", "queue": "h-short", "group": "gi99", "memory": "8 GiB", "nodes": 4}
     (project / "project.yaml").write_text(json.dumps({**PROJECT, **place, "directives": ["-m n"]}))
     monkeypatch.setattr("hackathon.runs.doctor.scheduler_of", lambda cluster: scheduler)
