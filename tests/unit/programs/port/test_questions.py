@@ -114,6 +114,18 @@ ASKED = {
     "a loop that counts": ("ask-steps", RL),
     "other code gets the model": ("ask-handed", "from theirs import evaluate\n" + LOOP + "    evaluate(model, data)\n"),
     "a method that computes the loss": ("ask-method", NET + OWN.replace("(model(x)", "(model.encode(x)")),
+    "actions whose values are part of the loss": (
+        "ask-method", NET + OWN.replace(
+            "        loss =",
+            "        acts, values = model.encode(x)\n        acts = acts.cpu().numpy()\n        loss = values +",
+        ),
+    ),
+    "actions that are used before they lose their gradients": (
+        "ask-method", NET + OWN.replace(
+            "        loss =",
+            "        acts = model.encode(x)\n        loss = acts.mean()\n        acts = acts.detach()\n        loss +=",
+        ),
+    ),
     "a scheduler that looks at the loss": (
         "ask-step", LOOP.replace("for epoch", PLATEAU.format("ReduceLROnPlateau") + "for epoch")
         + "    plateau.step(loss)\n",
@@ -194,6 +206,16 @@ NOT_ASKED = {
     "a method that makes a state": (
         NET + OWN.replace("        loss =", "        state = model.first_state(3)\n        loss =")
     ),
+    "actions of an agent": (
+        NET + OWN.replace(
+            "        loss =",
+            "        acts, rest = model.encode(x)\n        acts = acts.cpu().numpy()\n        env(acts)\n"
+            "        loss =",
+        )
+    ),
+    "an action at once": (
+        NET + OWN.replace("        loss =", "        env(model.encode(x).argmax().item())\n        loss =")
+    ),
     "a graph for TensorBoard": "import theirs\n" + LOOP + "theirs.writer.add_graph(model, x)\n",
     "a bar of samples": "count = 64\n" + BAR,
     "logging": "import logging\nlogging.basicConfig(level=logging.INFO)\n" + LOOP,
@@ -223,6 +245,16 @@ def test_what_is_right_is_not_asked(tmp_path: Path, kind: str) -> None:
     made = ported(tmp_path, NOT_ASKED[kind])
     compile(made.after, "after", "exec")
     assert (made.status, questions(made)) == ("ported", set())
+
+
+@pytest.mark.parametrize("start", ["mp.Process(target=train, args=(data,)).start()", "mp.spawn(train, (data,), 2)"])
+def test_a_training_in_processes_of_the_program_itself_is_not_ported(tmp_path: Path, start: str) -> None:
+    body = "".join(f"    {line}\n" for line in LOOP.splitlines())
+    text = f"import torch.multiprocessing as mp\ndef train(data):\n{body}\n\nif __name__ == '__main__':\n    {start}\n"
+    made = ported(tmp_path, text)
+    assert (made.status, questions(made), made.changes) == ("unknown", {"own-processes"}, False)
+    other = text.replace("target=train", "target=print").replace("spawn(train", "spawn(print") + "    train(data)\n"
+    assert ported(tmp_path, other).status == "ported"
 
 
 def test_a_game_is_no_optimizer(tmp_path: Path) -> None:
