@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from hackathon.diagnosis.hangs.stacks import stacks_of
 from hackathon.programs.scripts.findings import LintReport
 from hackathon.rehearsal.understood import ToldMetric, Understood, work_doubts
 from hackathon.runs.events import job_events
@@ -18,6 +19,17 @@ _TEXTS = {
         N_(
             "Does it hang, or does it need longer for its first step? See its output with `hackathon logs "
             "{run!q}`; give it longer with --seconds."
+        ),
+    ),
+    "builds-extension": (
+        N_(
+            "on {processes} {processes:process|processes} the program printed no value of any metric: it waited for an "
+            "extension of PyTorch that is built at the first start"
+        ),
+        N_(
+            "Start the program once for a moment, outside of a job, so that it is built. Where nothing builds it, a "
+            "process that was ended has left its file `lock` below ~/.cache/torch_extensions (or "
+            "$TORCH_EXTENSIONS_DIR): delete that."
         ),
     ),
     "no-throughput": (
@@ -129,7 +141,7 @@ def _of_run(rehearsal: Understood) -> list[RehearsalFinding]:
             )
         )
     elif wordless:
-        problems.append(_finding(rehearsal, "silent", "error"))
+        problems.append(_silent(rehearsal))
     elif rehearsal.throughput is None:
         problems.append(_finding(rehearsal, "no-throughput", "error", metric=rehearsal.metric))
     elif rehearsal.throughput.sure == "unsure" and rehearsal.processes > 1:
@@ -180,6 +192,17 @@ def _of_doubt(rehearsal: Understood, doubt: Doubt) -> RehearsalFinding:
     )
 
 
+def _silent(rehearsal: Understood) -> RehearsalFinding:
+    """Return the finding about a run without values, at the program's line where its first rank was when it ended."""
+    stack = next(iter(stacks_of(rehearsal.run.path)), None)
+    builds = stack is not None and any(frame.path.endswith("/torch/utils/cpp_extension.py") for frame in stack.frames)
+    finding = _finding(rehearsal, "builds-extension" if builds else "silent", "error")
+    if stack is None or stack.own is None:
+        return finding
+    path = stack.own.path.partition(f"/{rehearsal.run.id}/source/")[2] or stack.own.path
+    return replace(finding, path=path, line=stack.own.line)
+
+
 def _unsure(rehearsal: Understood, metric: ToldMetric) -> RehearsalFinding:
     finding = _finding(rehearsal, "unsure-metric", "warning", metric=metric.name)
     if metric.place is None:
@@ -193,7 +216,7 @@ def _unsure(rehearsal: Understood, metric: ToldMetric) -> RehearsalFinding:
 def _finding(rehearsal: Understood, rule: str, severity: str, **values: object) -> RehearsalFinding:
     text, advice = _TEXTS[rule]
     return RehearsalFinding(
-        f"runs/{rehearsal.run.id}/logs/rank-0.log" if rule in ("silent", "no-throughput") else "",
+        f"runs/{rehearsal.run.id}/logs/rank-0.log" if rule in ("silent", "builds-extension", "no-throughput") else "",
         0, rule, severity,
         _(text, processes=rehearsal.processes, **values),
         _(advice, run=rehearsal.run.id[-8:], **values),
