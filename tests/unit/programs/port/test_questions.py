@@ -151,6 +151,11 @@ ASKED = {
         "ask-reload", LOOP + "    torch.save(model.state_dict(), 'best.pt')\nif epoch:\n"
         "    model.load_state_dict(torch.load('best.pt'))\n",
     ),
+    "a checkpoint that an option names": (
+        "ask-reload", "import argparse\nopts = argparse.ArgumentParser().parse_args()\n" + LOOP
+        + "    torch.save(model.state_dict(), opts.best)\nif epoch:\n"
+        "    model.load_state_dict(torch.load(opts.best))\n",
+    ),
     "data that are prepared first": (
         "ask-reload", "import numpy, os\nif not os.path.exists('table.npy'):\n    numpy.save('table.npy', [1.0])\n"
         "def read():\n    return numpy.load('table.npy')\n\n\nread()\n" + LOOP,
@@ -201,6 +206,11 @@ NOT_ASKED = {
     "weights that somebody else saved": (
         "def paint(path):\n    model.load_state_dict(torch.load(path))\n\n\n" + LOOP
         + "torch.save(model.state_dict(), 'best.pt')\nif x is None:\n    paint('given.pt')\n"
+    ),
+    "another option names the file": (
+        "import argparse\nopts = argparse.ArgumentParser().parse_args()\n\n\ndef paint():\n"
+        "    model.load_state_dict(torch.load(opts.given))\n\n\n" + LOOP
+        + "torch.save(model.state_dict(), opts.folder + 'best.pt')\nif x is None:\n    paint()\n"
     ),
     "data that lie there": "import numpy\nnumpy.save('end.npy', [1.0])\nnumpy.load('table.npy')\n" + LOOP,
     "a method that makes a state": (
