@@ -39,6 +39,13 @@ _TEXTS = {
             "line under `metrics:` in project.yaml. If it comes more rarely, raise --seconds."
         ),
     ),
+    "few-for-throughput": (
+        N_(
+            "on {processes} {processes:process|processes} the program made too few steps in this time to measure a "
+            "throughput"
+        ),
+        N_("Give it longer with --seconds."),
+    ),
     "unsure-metric": (
         N_("the unit of {metric} does not say whether it counts one process or all; it is taken for all"),
         N_("Print the rate of all processes, or declare it under `metrics:` with `ranks: sum`."),
@@ -75,6 +82,8 @@ _TEXTS = {
 }
 """Rule → what is wrong, what to do."""
 
+_OF_LOG = frozenset({"silent", "builds-extension", "no-throughput", "few-for-throughput"})
+"""Rules about what the log of the first rank lacks."""
 _PLACE = re.compile(r"(.+):(\d+)\Z")
 
 
@@ -143,10 +152,12 @@ def _of_run(rehearsal: Understood) -> list[RehearsalFinding]:
     elif wordless:
         problems.append(_silent(rehearsal))
     elif rehearsal.throughput is None:
-        problems.append(_finding(rehearsal, "no-throughput", "error", metric=rehearsal.metric))
+        rule = "few-for-throughput" if rehearsal.ended and rehearsal.unrecorded == "few" else "no-throughput"
+        problems.append(_finding(rehearsal, rule, "error", metric=rehearsal.metric))
     elif rehearsal.throughput.sure == "unsure" and rehearsal.processes > 1:
         problems.append(_unsure(rehearsal, rehearsal.throughput))
-    if rehearsal.unrecorded and rehearsal.metrics and rehearsal.processes > 1:
+    told = any(problem.rule == "few-for-throughput" for problem in problems)
+    if rehearsal.unrecorded and rehearsal.metrics and rehearsal.processes > 1 and not told:
         problems.append(_finding(rehearsal, f"unrecorded-{rehearsal.unrecorded}", "warning"))
     if rehearsal.beside_program:
         names = [f"{name} ({format_size(size)})" for name, size in rehearsal.beside_program[:3]]
@@ -216,7 +227,7 @@ def _unsure(rehearsal: Understood, metric: ToldMetric) -> RehearsalFinding:
 def _finding(rehearsal: Understood, rule: str, severity: str, **values: object) -> RehearsalFinding:
     text, advice = _TEXTS[rule]
     return RehearsalFinding(
-        f"runs/{rehearsal.run.id}/logs/rank-0.log" if rule in ("silent", "builds-extension", "no-throughput") else "",
+        f"runs/{rehearsal.run.id}/logs/rank-0.log" if rule in _OF_LOG else "",
         0, rule, severity,
         _(text, processes=rehearsal.processes, **values),
         _(advice, run=rehearsal.run.id[-8:], **values),

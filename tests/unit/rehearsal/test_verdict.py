@@ -45,3 +45,19 @@ def test_a_run_without_values_is_told_with_its_line(
     finding = silent_run(tmp_path, *frames)
     assert (finding.rule, finding.severity, (finding.path, finding.line)) == (rule, "error", place)
     assert ("torch_extensions" if rule == "builds-extension" else "--seconds") in finding.advice
+
+
+@pytest.mark.parametrize(("losses", "steps", "rule"), [(3, 0, "few-for-throughput"), (40, 0, "no-throughput"),
+                                                       (40, 2, "few-for-throughput")])  # fmt: skip
+def test_a_run_of_a_few_steps_needs_more_time(tmp_path: Path, losses: int, steps: int, rule: str) -> None:
+    made = RecordedRun(tmp_path / "run", 2)
+    made.log(0, *(f"step {step} loss 0.5" for step in range(losses)))
+    run = RunDirectory(made.path)
+    (run.path / "client").mkdir()
+    if steps:
+        (run.path / "steps").mkdir()
+        (run.path / "steps" / "rank-0.json").write_text(f'{{"steps": {steps}}}')
+    note_end(run, "seconds")
+    problems = findings([understand(run, RunStatus(run.id, "CANCELLED"))])
+    assert [problem.rule for problem in problems if problem.severity == "error"] == [rule]
+    assert ("--seconds" in problems[0].advice) and not (rule.startswith("few") and problems[1:])
