@@ -348,7 +348,7 @@ class TrainedModel:
                 continue
             parent = self.program.parents.get(node)
             called = isinstance(parent, cst.Call) and parent.func is node
-            needs_gradients = called and self._in_step(node) and not only_detached(self.functions, parent)
+            needs_gradients = called and self._in_step(node) and not (parent and only_detached(self.functions, parent))
             if needs_gradients and name not in _UNWRAPPED_CALLS and not self._plain(name):
                 self.edits.ask(
                     node,
