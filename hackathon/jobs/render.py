@@ -222,7 +222,7 @@ def _reads_tf_config(request: Request) -> bool:
 
 
 def _may_join_on_processors(request: Request) -> bool:
-    """Return whether the user's own program may need to be told that it shares its work without GPUs."""
+    """Return whether the user's own program may train alone in each process unless the job says otherwise."""
     return request.recipe is None and not request.gpus_per_node and request.framework in (None, "torch")
 
 

@@ -160,7 +160,7 @@ def _sources(functions: Functions, value: cst.BaseExpression, scope: Scope) -> I
 
 
 def _holds_options(functions: Functions, node: cst.Name) -> bool:
-    """Return whether only an attribute of a name is meant: `options` of `options.path` is no part of a path."""
+    """Return whether only an attribute of a name is meant: `options` of `options.path` does not belong to a path."""
     parent = functions.program.parents.get(node)
     if not isinstance(parent, cst.Attribute) or parent.value is not node:
         return False
