@@ -9,7 +9,7 @@ import click
 
 from hackathon.cli.options import Assignment, completing, named
 from hackathon.text.errors import RequestError
-from hackathon.text.messages import _, localized
+from hackathon.text.messages import N_, _, localized
 
 if TYPE_CHECKING:
     from hackathon.programs.training.of_sources import Reports
@@ -162,6 +162,15 @@ def command(
                 "# metrics:",
                 "#   samples_per_s: {pattern: 'throughput: ([0-9.]+)', unit: samples/s, reduce: median, skip_first: 2}",
             ]
+    reports: Reports = ()
+    links: list[str] = []
+    if words is not None:
+        from hackathon.cli.program_findings import read_new
+
+        reports, links = read_new(folder, words)
+        if links:
+            lines.append(f"# {_('each run links what it reads here and git ignores')}")
+            lines.append(f"exclude: {json.dumps(links, ensure_ascii=False)}")
     if cluster:
         registry.load_cluster(cluster, folders)
         lines.append(f"cluster: {_scalar(cluster)}")
@@ -193,11 +202,13 @@ def command(
         click.echo(_("created {file}", file=file))
     following = _("next: cd {folder!q} && hackathon try && hackathon scale --processes 1,2 --wait", folder=folder)
     if words is not None:
-        from hackathon.cli.program_findings import read_new, show_reports
+        from hackathon.cli.program_findings import show_reports
 
         if from_log is None:
             click.echo(_formats_told(words, folder), err=True)
-        reports = read_new(folder, words)
+        if links:
+            note = N_("each run gets a link to {paths}, which git ignores (`exclude:` in project.yaml)")
+            click.echo(_(note, paths=", ".join(links)), err=True)
         show_reports(reports, err=True)
         following = _before_a_try(reports, folder) or following
     click.echo(following, err=True)

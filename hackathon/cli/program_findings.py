@@ -15,12 +15,33 @@ if TYPE_CHECKING:
 COLORS = {"error": "red", "warning": "yellow"}
 
 
-def read_new(folder: Path, command: str) -> "Reports":
-    """Return the findings in the program of a project that was just created."""
+def read_new(folder: Path, command: str) -> "tuple[Reports, list[str]]":
+    """Return the findings in the program of a new project, and the paths that it reads although git ignores them.
+
+    A run links those paths, since its copy lacks them.
+    """
+    from contextlib import suppress
+
+    from hackathon.programs.training.path_rules import LINKED
     from hackathon.programs.training.read import read_project
     from hackathon.programs.training.situation import TrainingSituation
+    from hackathon.runs.source.selection import select
+    from hackathon.text.errors import RequestError
 
-    return read_project(folder, command, TrainingSituation())
+    links: list[str] = []
+    while True:
+        copy = None
+        with suppress(RequestError):  # a project that is too large, or has unreadable files: `check` tells
+            copy = select(folder, exclude=links)
+        in_git = copy if copy is not None and copy.in_git else None
+        reports = read_project(folder, command, TrainingSituation(copy=in_git))
+        lines = [finding.replacement or "" for report, _ in reports for finding in report.findings]
+        names = [line.removeprefix(LINKED)[1:-1] for line in lines if line.startswith(LINKED)]
+        new = [name for name in dict.fromkeys(names) if name not in links and not (folder / name).is_symlink()]
+        if not new:
+            break
+        links += new  # a second one in the same line is reported once the first is linked
+    return reports, links
 
 
 def refuse_errors(sources: "Sources", request: "Request", *, force: bool = False) -> None:

@@ -122,6 +122,7 @@ def _values(request: Request, dialect: Dialect) -> dict[str, Any]:
         "address_suffix": bool(request.master_addr_suffix),
         "several_gpus": request.gpus_per_process > 1,
         "workers": _reads_tf_config(request),
+        "joins_on_processors": _may_join_on_processors(request),
         "assignments": assignments(request, dialect.reserved_exit_codes),
         "directive": directives(request, dialect),
     }
@@ -218,6 +219,11 @@ def shell_values(values: Mapping[str, str]) -> str:
 def _reads_tf_config(request: Request) -> bool:
     """Return whether the user's own program joins its processes by TensorFlow's TF_CONFIG; a recipe makes its own."""
     return request.recipe is None and request.framework == "tensorflow"
+
+
+def _may_join_on_processors(request: Request) -> bool:
+    """Return whether the user's own program may train alone in each process unless the job says otherwise."""
+    return request.recipe is None and not request.gpus_per_node and request.framework in (None, "torch")
 
 
 def _binding(request: Request) -> "dict[str, list[str]]":

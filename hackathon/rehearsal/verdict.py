@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from hackathon.diagnosis.hangs.stacks import stacks_of
 from hackathon.programs.scripts.findings import LintReport
 from hackathon.rehearsal.understood import ToldMetric, Understood, work_doubts
 from hackathon.runs.events import job_events
@@ -20,12 +21,30 @@ _TEXTS = {
             "{run!q}`; give it longer with --seconds."
         ),
     ),
+    "builds-extension": (
+        N_(
+            "on {processes} {processes:process|processes} the program printed no value of any metric: it waited for an "
+            "extension of PyTorch that is built at the first start"
+        ),
+        N_(
+            "Start the program once for a moment, outside of a job, so that it is built. Where nothing builds it, a "
+            "process that was ended has left its file `lock` below ~/.cache/torch_extensions (or "
+            "$TORCH_EXTENSIONS_DIR): delete that."
+        ),
+    ),
     "no-throughput": (
         N_("no {metric} was found in the output, so a study would have no values"),
         N_(
             'Print it once a step, for example `print(f"throughput: {{rate:.1f}} samples/s")`, or describe your '
             "line under `metrics:` in project.yaml. If it comes more rarely, raise --seconds."
         ),
+    ),
+    "few-for-throughput": (
+        N_(
+            "on {processes} {processes:process|processes} the program made too few steps in this time to measure a "
+            "throughput"
+        ),
+        N_("Give it longer with --seconds."),
     ),
     "unsure-metric": (
         N_("the unit of {metric} does not say whether it counts one process or all; it is taken for all"),
@@ -63,6 +82,8 @@ _TEXTS = {
 }
 """Rule → what is wrong, what to do."""
 
+_OF_LOG = frozenset({"silent", "builds-extension", "no-throughput", "few-for-throughput"})
+"""Rules about what the log of the first rank lacks."""
 _PLACE = re.compile(r"(.+):(\d+)\Z")
 
 
@@ -129,12 +150,14 @@ def _of_run(rehearsal: Understood) -> list[RehearsalFinding]:
             )
         )
     elif wordless:
-        problems.append(_finding(rehearsal, "silent", "error"))
+        problems.append(_silent(rehearsal))
     elif rehearsal.throughput is None:
-        problems.append(_finding(rehearsal, "no-throughput", "error", metric=rehearsal.metric))
+        rule = "few-for-throughput" if rehearsal.ended and rehearsal.unrecorded == "few" else "no-throughput"
+        problems.append(_finding(rehearsal, rule, "error", metric=rehearsal.metric))
     elif rehearsal.throughput.sure == "unsure" and rehearsal.processes > 1:
         problems.append(_unsure(rehearsal, rehearsal.throughput))
-    if rehearsal.unrecorded and rehearsal.metrics and rehearsal.processes > 1:
+    told = any(problem.rule == "few-for-throughput" for problem in problems)
+    if rehearsal.unrecorded and rehearsal.metrics and rehearsal.processes > 1 and not told:
         problems.append(_finding(rehearsal, f"unrecorded-{rehearsal.unrecorded}", "warning"))
     if rehearsal.beside_program:
         names = [f"{name} ({format_size(size)})" for name, size in rehearsal.beside_program[:3]]
@@ -180,6 +203,17 @@ def _of_doubt(rehearsal: Understood, doubt: Doubt) -> RehearsalFinding:
     )
 
 
+def _silent(rehearsal: Understood) -> RehearsalFinding:
+    """Return the finding about a run without values, at the program's line where its first rank was when it ended."""
+    stack = next(iter(stacks_of(rehearsal.run.path)), None)
+    builds = stack is not None and any(frame.path.endswith("/torch/utils/cpp_extension.py") for frame in stack.frames)
+    finding = _finding(rehearsal, "builds-extension" if builds else "silent", "error")
+    if stack is None or stack.own is None:
+        return finding
+    path = stack.own.path.partition(f"/{rehearsal.run.id}/source/")[2] or stack.own.path
+    return replace(finding, path=path, line=stack.own.line)
+
+
 def _unsure(rehearsal: Understood, metric: ToldMetric) -> RehearsalFinding:
     finding = _finding(rehearsal, "unsure-metric", "warning", metric=metric.name)
     if metric.place is None:
@@ -193,7 +227,7 @@ def _unsure(rehearsal: Understood, metric: ToldMetric) -> RehearsalFinding:
 def _finding(rehearsal: Understood, rule: str, severity: str, **values: object) -> RehearsalFinding:
     text, advice = _TEXTS[rule]
     return RehearsalFinding(
-        f"runs/{rehearsal.run.id}/logs/rank-0.log" if rule in ("silent", "no-throughput") else "",
+        f"runs/{rehearsal.run.id}/logs/rank-0.log" if rule in _OF_LOG else "",
         0, rule, severity,
         _(text, processes=rehearsal.processes, **values),
         _(advice, run=rehearsal.run.id[-8:], **values),

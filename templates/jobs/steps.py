@@ -1176,6 +1176,8 @@ def attach_keras(recorder: Recorder, module: Any) -> None:
         if model is None or recorder.over:
             return
         executed = getattr(model, "_steps_per_execution", None)  # Keras 2
+        if executed is not None and hasattr(executed, "numpy"):  # of a strategy, `int` cannot read it
+            executed = executed.numpy()
         if int(getattr(model, "steps_per_execution", 1) if executed is None else executed) != 1:
             recorder.stop()
             return

@@ -37,6 +37,17 @@ def port_pytorch(edits: Edits, imports: Imports) -> bool:
             ),
         )
         return False
+    if (starter := _own_processes(functions)) is not None:
+        edits.ask(
+            starter,
+            Message(
+                "port.own_processes",
+                "not known: `{call}` trains in processes that the program starts itself. The job starts them: call "
+                "the training once, in the program's own process, and port that.",
+            ),
+            call=edits.program.text(starter.func),
+        )
+        return False
     words = AddedNames(functions)
     devices(edits, functions, words)
     model = TrainedModel(edits, functions)
@@ -71,6 +82,15 @@ def _started(functions: Functions) -> bool:
         for call in functions.calls
         if functions.trains_by(call)
     )
+
+
+def _own_processes(functions: Functions) -> cst.Call | None:
+    """Return the call that starts the training in a process of its own."""
+    for call, handed in functions.handed.items():
+        name = functions.imports.full(call.func)
+        if "multiprocessing" in name and name.endswith((".Process", ".spawn")) and handed & set(functions.trains):
+            return call
+    return None
 
 
 def _in_class(functions: Functions, node: cst.CSTNode) -> bool:

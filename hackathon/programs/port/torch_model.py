@@ -7,6 +7,7 @@ import libcst as cst
 from hackathon.programs.port.edits import Edits
 from hackathon.programs.port.functions import DEPTH, Functions, Scope
 from hackathon.programs.port.names import calls, dotted, method
+from hackathon.programs.port.torch_detached import only_detached
 from hackathon.programs.port.torch_setup import AddedNames
 from hackathon.text.messages import Message
 
@@ -347,7 +348,8 @@ class TrainedModel:
                 continue
             parent = self.program.parents.get(node)
             called = isinstance(parent, cst.Call) and parent.func is node
-            if called and name not in _UNWRAPPED_CALLS and self._in_step(node) and not self._plain(name):
+            needs_gradients = called and self._in_step(node) and not (parent and only_detached(self.functions, parent))
+            if needs_gradients and name not in _UNWRAPPED_CALLS and not self._plain(name):
                 self.edits.ask(
                     node,
                     Message(

@@ -102,7 +102,7 @@ def _words(functions: Functions, paths: Sequence[cst.Arg]) -> set[str]:
                 words.add(node.raw_value)
             elif isinstance(node, cst.FormattedStringText):
                 words.add(node.value)
-            elif isinstance(node, cst.Name):
+            elif isinstance(node, cst.Name) and not _holds_options(functions, node):
                 words.add(node.value)
                 scope = functions.scope(value)
                 waiting += [(origin, 0) for origin, _ in functions.origins(node, scope)] if depth else []
@@ -157,6 +157,15 @@ def _sources(functions: Functions, value: cst.BaseExpression, scope: Scope) -> I
         yield origin
         if isinstance(origin, cst.Subscript):
             yield from (inner for inner, _ in functions.origins(origin.value, origin_scope))
+
+
+def _holds_options(functions: Functions, node: cst.Name) -> bool:
+    """Return whether only an attribute of a name is meant: `options` of `options.path` does not belong to a path."""
+    parent = functions.program.parents.get(node)
+    if not isinstance(parent, cst.Attribute) or parent.value is not node:
+        return False
+    call = functions.program.parents.get(parent)
+    return not isinstance(call, cst.Call) or call.func is not parent
 
 
 def _before_training(functions: Functions, call: cst.Call, depth: int) -> bool:

@@ -54,13 +54,22 @@ def needed_options(program: TrainingProgram, words: Collection[str]) -> tuple[Mo
     first = None
     for module in program.modules:
         for call, name in module.calls:
-            if name.rpartition(".")[2] not in GROUPS:
+            if name.rpartition(".")[2] not in GROUPS or _is_unused(program, module, call):
                 continue
             needed = options.preventing(module, call)
             if not needed or needed & set(words):
                 return None
             first = first or (module, call, tuple(sorted(needed))[:OPTIONS])
     return first
+
+
+def _is_unused(program: TrainingProgram, module: Module, call: ast.Call) -> bool:
+    """Return whether a line is in a plain function that nothing in the program uses."""
+    function = module.function(call)
+    if not isinstance(function, ast.FunctionDef) or function.decorator_list:
+        return False
+    in_class = any(isinstance(up, ast.ClassDef) for _, up in module.above(function))
+    return not in_class and function.name not in program.uses
 
 
 class _Options:
@@ -79,14 +88,49 @@ class _Options:
         """Name → value: a cache."""
         self.assignments: dict[str, list[tuple[Module, ast.AST, ast.expr]]] = {}
         """Name → (file, statement, assigned expression); `_OTHER` unless the value is a single expression."""
+        adders = {"add_argument"}
         for module in program.modules:
             for node in module.nodes:
-                for name, value in _given(node):
+                for name, value in self._bound(node):
                     self.assignments.setdefault(name, []).append((module, node, value))
+                    if _last(value) == "add_argument":  # add = parser.add_argument
+                        adders.add(name)
+        for module in program.modules:
             for call, name in module.calls:
-                if name.rpartition(".")[2] == "add_argument":
+                if name.rpartition(".")[2] in adders:
                     self._declare(call)
         self.defaults.update((name, UNKNOWN) for name, word in self.words.items() if word in words)
+
+    def _bound(self, node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
+        """Yield (name, value) for the names that a node binds; for a parameter, the values that all calls pass."""
+        if isinstance(node, ast.FunctionDef):
+            passed = self._passed(node)
+            for parameter in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs):
+                yield from ((parameter.arg, value) for value in passed.get(parameter.arg, [_OTHER]))
+        elif not isinstance(node, ast.arg):
+            yield from _given(node)
+
+    def _passed(self, function: ast.FunctionDef) -> dict[str, list[ast.expr]]:
+        """Return parameter → the values that it gets; empty unless every use of a plain function is a simple call."""
+        calls = [call for _, call in self.program.callers.get(function.name, ())]
+        arguments = function.args
+        names = [parameter.arg for parameter in (*arguments.posonlyargs, *arguments.args)]
+        plain = not (function.decorator_list or arguments.vararg or arguments.kwarg) and names[:1] != ["self"]
+        if not plain or not calls or len(self.program.functions.get(function.name, ())) != 1:
+            return {}
+        if len(self.program.uses.get(function.name, ())) != len(calls):  # it is handed on
+            return {}
+        defaults = dict(zip(reversed(names), reversed(arguments.defaults), strict=False))
+        only_named = zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+        defaults |= {parameter.arg: value for parameter, value in only_named if value is not None}
+        values: dict[str, list[ast.expr]] = {}
+        for call in calls:
+            if any(isinstance(value, ast.Starred) for value in call.args) or not all(key.arg for key in call.keywords):
+                return {}
+            named = {str(key.arg): key.value for key in call.keywords}
+            for name, value in (defaults | dict(zip(names, call.args, strict=False)) | named).items():
+                values.setdefault(name, []).append(value)
+        return values
 
     def _declare(self, call: ast.Call) -> None:
         texts = [node.value for node in call.args if isinstance(node, ast.Constant) and isinstance(node.value, str)]
@@ -193,8 +237,6 @@ def _given(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
             yield from ((name, _OTHER) for target in targets for name in _targets(target))
         case ast.AugAssign(target=target) | ast.For(target=target) | ast.comprehension(target=target):
             yield from ((name, _OTHER) for name in _targets(target))
-        case ast.arg(arg=name):
-            yield name, _OTHER
 
 
 def _tests(module: Module, node: ast.AST) -> Iterator[tuple[ast.expr, bool]]:

@@ -29,6 +29,8 @@ _WRITES = re.compile(
 _DATA = re.compile(r"(?i)data|train|input|corpus|vocab|root|weights|pretrained|images|dict|words|file|path|dir|folder")
 _RESULT = re.compile(r"(?i)out|save|log|ckpt|checkpoint|result|export|dest|target|tmp|cache|resume|model|run|exp")
 """Names of options and variables for what a program reads, and for what it writes."""
+LINKED = "exclude: "
+"""Key of project.yaml for files that a run links and does not copy."""
 _BESIDE = re.compile(r"__file__|dirname|parent|getcwd|get_original_cwd|HACKATHON|environ")
 """Words of an expression whose path does not begin in the current folder."""
 
@@ -69,7 +71,7 @@ def _judge(folder: Path, look: FileLook, line: int, path: str, written: set[str]
     if situation.copy is None or not _BELOW.fullmatch(path) or not (folder / plain).exists():
         return
     if top := situation.copy.lacks(plain):
-        look.add("not-in-copy", line, path=plain, exclude=top)
+        look.add("not-in-copy", line, replacement=f"{LINKED}[{top}]", path=plain, exclude=top)
 
 
 def _read(module: Module) -> Iterator[tuple[ast.Constant, str]]:

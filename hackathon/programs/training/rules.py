@@ -303,14 +303,15 @@ class FileLook:
         line: int,
         *edits: Edit,
         severity: "Severity | None" = None,
+        replacement: str | None = None,
         **values: object,
     ) -> None:
-        """Add a finding; `edits`: the changed lines, only for a safe change."""
+        """Add a finding; `edits`: the changed lines, only for a safe change; `replacement`: what to write elsewhere."""
         same = [finding.line for finding in self.findings if finding.rule == rule]
         if line in same or len(same) >= MOST:
             return
         fields = {name: printable(value)[:200] if isinstance(value, str) else value for name, value in values.items()}
         text = _(RULES[rule].text, **fields)
-        better = "\n".join(new for edit in edits for new in edit.lines) if edits else None
+        better = "\n".join(new for edit in edits for new in edit.lines) if edits else replacement
         kind = RULES[rule]
         self.findings.append(LintFinding(line, rule, severity or kind.severity, text, kind.effect, better, edits))

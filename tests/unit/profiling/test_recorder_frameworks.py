@@ -138,6 +138,14 @@ def test_keras_2_tells_its_batch_size_too(keras: Any) -> None:
     assert record(keras)["work"] == [[8, 0, True, 37]]
 
 
+@pytest.mark.parametrize(("batches", "steps"), [(1, 40), (8, None)])
+def test_keras_2_has_a_variable_of_the_strategy(keras: Any, batches: int, steps: int | None) -> None:
+    variable = SimpleNamespace(numpy=lambda: batches)  # `int` refuses it
+    fit_2(CallbackList(model(_steps_per_execution=variable)), 8)
+    assert keras.over == (steps is None)
+    assert steps is None or record(keras)["steps"] == steps
+
+
 def test_keras_accumulates_gradients(keras: Any) -> None:
     accumulating = model()
     accumulating.optimizer.gradient_accumulation_steps = 4

@@ -52,8 +52,31 @@ WITH_OPTION = {
         + LOOP,
         "--ddp",
     ),
+    "a parameter that tells the kind of the group": (
+        PARSER
+        + 'add = parser.add_argument\nadd("-d", "--backend", choices=["gloo"])\nargs = parser.parse_args()\n'
+        + "def by_gloo():\n    dist.init_process_group('gloo')\ndef by_file():\n    dist.init_process_group()\n"
+        + "def join(kind=None):\n    if kind is None:\n        return\n    elif kind == 'gloo':\n        by_gloo()\n"
+        + "join(args.backend)\n"
+        + LOOP,
+        "--backend",
+    ),
 }
 JOINED = {
+    "by a parameter that one call passes": (
+        PARSER
+        + 'parser.add_argument("--backend")\nargs = parser.parse_args()\n'
+        + "def join(kind=None):\n    if kind is not None:\n        dist.init_process_group(kind)\n"
+        + "if args.backend:\n    join(args.backend)\nelse:\n    join('gloo')\n"
+        + LOOP
+    ),
+    "in a function that is handed on": (
+        PARSER
+        + 'parser.add_argument("--backend")\nargs = parser.parse_args()\n'
+        + "def join(kind=None):\n    if kind is not None:\n        dist.init_process_group(kind)\n"
+        + "join(args.backend)\nlaunch(join)\n"
+        + LOOP
+    ),
     "always": "import torch\nimport torch.distributed as dist\ndist.init_process_group()\n" + LOOP,
     "by the launcher's variable": (
         "import os, torch\nimport torch.distributed as dist\n"

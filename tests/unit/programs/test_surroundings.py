@@ -257,6 +257,33 @@ def test_init_does_not_ignore_folders_of_the_user(tmp_path: Path, monkeypatch: p
     assert (tmp_path / ".gitignore").read_text().splitlines() == ["runs/", "__pycache__/", ".venv/"]
 
 
+def test_init_links_the_data_that_git_ignores(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reads = "lines = open('data/train.txt').read() + open('linked/a.bin').read()\n"
+    project = _project(tmp_path, reads + "torch.save(model, 'out/last.pt')\nopen('../data/x.txt')\n")
+    (project / "project.yaml").unlink()
+    monkeypatch.chdir(project)
+    assert run(["init", "--command", "python train.py", "--cluster", "laptop"]) == 0
+    assert "a link to data, linked" in capsys.readouterr().err
+    assert 'exclude: ["data", "linked"]' in (project / "project.yaml").read_text().splitlines()
+    found = _checked(project, capsys)
+    assert "not-in-copy" not in found and "above-project" in found
+
+
+@pytest.mark.parametrize("alone", [True, False])
+def test_init_links_nothing_without_git_or_need(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, alone: bool) -> None:
+    project = _project(tmp_path, "text = open('checkpoints/a.pt')\n" if alone else FINE_HERE["where it saves"])
+    (project / "project.yaml").unlink()
+    (project / "checkpoints").mkdir()
+    (project / "checkpoints" / "a.pt").write_text("a")
+    if alone:
+        (project / ".git").rename(tmp_path / "elsewhere")
+    monkeypatch.chdir(project)
+    assert run(["init", "--command", "python train.py", "--cluster", "laptop"]) == 0
+    assert "exclude:" not in (project / "project.yaml").read_text()
+
+
 # ---- lines of the environment
 
 

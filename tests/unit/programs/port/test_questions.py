@@ -114,6 +114,18 @@ ASKED = {
     "a loop that counts": ("ask-steps", RL),
     "other code gets the model": ("ask-handed", "from theirs import evaluate\n" + LOOP + "    evaluate(model, data)\n"),
     "a method that computes the loss": ("ask-method", NET + OWN.replace("(model(x)", "(model.encode(x)")),
+    "actions whose values are part of the loss": (
+        "ask-method", NET + OWN.replace(
+            "        loss =",
+            "        acts, values = model.encode(x)\n        acts = acts.cpu().numpy()\n        loss = values +",
+        ),
+    ),
+    "actions that are used before they lose their gradients": (
+        "ask-method", NET + OWN.replace(
+            "        loss =",
+            "        acts = model.encode(x)\n        loss = acts.mean()\n        acts = acts.detach()\n        loss +=",
+        ),
+    ),
     "a scheduler that looks at the loss": (
         "ask-step", LOOP.replace("for epoch", PLATEAU.format("ReduceLROnPlateau") + "for epoch")
         + "    plateau.step(loss)\n",
@@ -138,6 +150,11 @@ ASKED = {
     "a checkpoint in a branch": (
         "ask-reload", LOOP + "    torch.save(model.state_dict(), 'best.pt')\nif epoch:\n"
         "    model.load_state_dict(torch.load('best.pt'))\n",
+    ),
+    "a checkpoint that an option names": (
+        "ask-reload", "import argparse\nopts = argparse.ArgumentParser().parse_args()\n" + LOOP
+        + "    torch.save(model.state_dict(), opts.best)\nif epoch:\n"
+        "    model.load_state_dict(torch.load(opts.best))\n",
     ),
     "data that are prepared first": (
         "ask-reload", "import numpy, os\nif not os.path.exists('table.npy'):\n    numpy.save('table.npy', [1.0])\n"
@@ -190,9 +207,24 @@ NOT_ASKED = {
         "def paint(path):\n    model.load_state_dict(torch.load(path))\n\n\n" + LOOP
         + "torch.save(model.state_dict(), 'best.pt')\nif x is None:\n    paint('given.pt')\n"
     ),
+    "another option names the file": (
+        "import argparse\nopts = argparse.ArgumentParser().parse_args()\n\n\ndef paint():\n"
+        "    model.load_state_dict(torch.load(opts.given))\n\n\n" + LOOP
+        + "torch.save(model.state_dict(), opts.folder + 'best.pt')\nif x is None:\n    paint()\n"
+    ),
     "data that lie there": "import numpy\nnumpy.save('end.npy', [1.0])\nnumpy.load('table.npy')\n" + LOOP,
     "a method that makes a state": (
         NET + OWN.replace("        loss =", "        state = model.first_state(3)\n        loss =")
+    ),
+    "actions of an agent": (
+        NET + OWN.replace(
+            "        loss =",
+            "        acts, rest = model.encode(x)\n        acts = acts.cpu().numpy()\n        env(acts)\n"
+            "        loss =",
+        )
+    ),
+    "an action at once": (
+        NET + OWN.replace("        loss =", "        env(model.encode(x).argmax().item())\n        loss =")
     ),
     "a graph for TensorBoard": "import theirs\n" + LOOP + "theirs.writer.add_graph(model, x)\n",
     "a bar of samples": "count = 64\n" + BAR,
@@ -223,6 +255,16 @@ def test_what_is_right_is_not_asked(tmp_path: Path, kind: str) -> None:
     made = ported(tmp_path, NOT_ASKED[kind])
     compile(made.after, "after", "exec")
     assert (made.status, questions(made)) == ("ported", set())
+
+
+@pytest.mark.parametrize("start", ["mp.Process(target=train, args=(data,)).start()", "mp.spawn(train, (data,), 2)"])
+def test_a_training_in_processes_of_the_program_itself_is_not_ported(tmp_path: Path, start: str) -> None:
+    body = "".join(f"    {line}\n" for line in LOOP.splitlines())
+    text = f"import torch.multiprocessing as mp\ndef train(data):\n{body}\n\nif __name__ == '__main__':\n    {start}\n"
+    made = ported(tmp_path, text)
+    assert (made.status, questions(made), made.changes) == ("unknown", {"own-processes"}, False)
+    other = text.replace("target=train", "target=print").replace("spawn(train", "spawn(print") + "    train(data)\n"
+    assert ported(tmp_path, other).status == "ported"
 
 
 def test_a_game_is_no_optimizer(tmp_path: Path) -> None:
