@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 @named(
     "check",
     help=_(
-        "Check a job against the limits of the cluster before you submit it. Exit code 2: the job would be "
-        "refused; every reason and the nearest accepted request are shown. It also reads your own program and "
-        "shows what would break or falsify a run of several processes.\n"
+        "Check a job against the limits of the cluster before you submit it. Of a job that would be refused, every "
+        "reason and the nearest accepted request are shown. It also reads your own program and shows what would break "
+        "or falsify a run of several processes.\n"
         "\n"
         "  hackathon check --nodes 4 --walltime 2h\n"
         "  hackathon check torch-ddp --cluster miyabi-g --queue debug-g --nodes 8 --group gw25"
