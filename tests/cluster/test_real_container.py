@@ -123,7 +123,7 @@ def test_a_signal_reaches_the_program_in_a_real_image(site: Site, image: Path) -
 @pytest.mark.mpi
 @pytest.mark.skipif(shutil.which("mpirun") is None, reason="no mpirun")
 def test_mpirun_and_an_image_without_mpi(site: Site, image: Path, tmp_path: Path) -> None:
-    contained(site, image, PLAIN, variables={"DATA": "/tmp"})
+    contained(site, image, f"{PLAIN}\nif False:\n    import mpi4py\n", variables={"DATA": "/tmp"})
     refused = json.loads(site.run("check", "--json", "--launcher", "mpirun", code=2))
     assert [violation["id"] for violation in refused["violations"]] == ["image_no_mpi"]
     # a library whose MPI nobody can start: check lets it pass, and the job finds the other MPI

@@ -227,6 +227,36 @@ def test_mpi_of_an_image_folder(tmp_path: Path, files: tuple[str, ...], mpi: str
 
 
 @pytest.mark.parametrize(
+    ("text", "refused"),
+    [
+        ("import torch.distributed as dist\ndist.init_process_group('gloo')\n", False),
+        ("print('the mpirun of the node starts this')\n", False),
+        ("from mpi4py import MPI\n", True),
+        ("if True:\n    import horovod.torch as hvd\n", True),
+        ('dist.init_process_group(backend="mpi")\n', True),
+        ("from helper import train\n", True),
+    ],
+)
+def test_a_program_without_mpi_needs_none_in_its_image(tmp_path: Path, text: str, refused: bool) -> None:
+    image = image_folder(tmp_path / "image")
+    source = tmp_path / "program"
+    source.mkdir()
+    (source / "train.py").write_text(text)
+    if "helper" in text:
+        (source / "helper.py").write_text("from mpi4py import MPI\n")
+    asked = {"source": str(source), "framework": None}
+    expected = {"image_no_mpi"} if refused else set()
+    assert refusals(tmp_path, image, mpi="openmpi", command=("python", "train.py"), **asked) == expected
+    # what is not Python is not known, and a framework that meets through MPI is
+    assert refusals(tmp_path, image, mpi="openmpi", command=("./solver",), **asked) == {"image_no_mpi"}
+    horovod = {**asked, "framework": "horovod"}
+    assert refusals(tmp_path, image, mpi="openmpi", command=("python", "train.py"), **horovod) == {"image_no_mpi"}
+    other = image_folder(tmp_path / "image", "usr/lib/libmpich.so.12")
+    seen = refusals(tmp_path, other, mpi="openmpi", command=("python", "train.py"), **asked)
+    assert seen == ({"image_other_mpi"} if refused else set())
+
+
+@pytest.mark.parametrize(
     ("labels", "mpi", "refused"),
     [
         ({"hackathon.mpi": "none"}, "auto", {"image_no_mpi"}),
