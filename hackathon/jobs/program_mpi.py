@@ -11,7 +11,7 @@ _FRAMEWORKS = frozenset({"horovod", "chainer"})
 """Frameworks whose ranks meet through MPI when mpirun starts them."""
 _USES = re.compile(
     rb"^\s*(?:import|from)\s+(?:mpi4py|mpi4jax|horovod|chainermn)\b|import_module\(\s*[\"'](?:mpi4py|horovod|chainermn)"
-    rb"|[\"']mpi[\"']|MPI\.COMM_WORLD|MPI_Init|deepspeed\.init_distributed",
+    rb"|init_process_group\([^)]*[\"']mpi[\"']|backend[\"']?\s*[=:]\s*[\"']mpi[\"']|MPI\.COMM_WORLD|MPI_Init|deepspeed\.init_distributed",
     re.MULTILINE,
 )
 """What a program has that talks through MPI, or may: a module, a backend's name, MPI's own names."""
@@ -25,7 +25,7 @@ def uses_mpi(request: Request) -> bool | None:
 
     All Python files beside the program count, because it may import them.
     """
-    if request.framework in _FRAMEWORKS:
+    if request.framework in _FRAMEWORKS or "mpi" in request.command:  # `--backend mpi`
         return True
     programs = [word for word in request.command if word.endswith(".py")]
     folder = Path(request.source)

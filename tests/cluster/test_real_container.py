@@ -139,6 +139,17 @@ def test_mpirun_and_an_image_without_mpi(site: Site, image: Path, tmp_path: Path
         library.unlink()
 
 
+@pytest.mark.mpi
+@pytest.mark.skipif(shutil.which("mpirun") is None, reason="no mpirun")
+def test_a_program_without_mpi_runs_under_the_mpirun_of_the_node(site: Site, image: Path) -> None:
+    contained(site, image, PLAIN, variables={"DATA": "/tmp"})
+    site.run("check", "--launcher", "mpirun")
+    run = site.submit("--launcher", "mpirun")
+    assert run.await_end()["exit_code"] == 0, run.log("job") + run.log()
+    ranks = [json.loads((run.path / f"seen-{rank}.json").read_text())["environment"]["RANK"] for rank in (0, 1)]
+    assert ranks == ["0", "1"]
+
+
 @pytest.mark.slurm
 @pytest.mark.parametrize("launcher", ["srun", "torchrun"])
 def test_srun_starts_the_ranks_in_the_image_of_pyxis(slurm: SlurmLab, tmp_path: Path, launcher: str) -> None:
