@@ -89,6 +89,7 @@ def test_a_scheduler_without_the_option_is_told(hackathon: Answer, cluster: str)
     code, _, error = hackathon("render", "--cluster", cluster, "--requeue")
     assert code == 2 and "cannot be started again" in error and "--segments" in error
     assert "cannot be started again" not in hackathon("render", "--cluster", cluster, "--no-requeue")[2]
+    assert "cannot be started again" in hackathon("check", "--cluster", cluster, "--requeue")[2]
 
 
 def test_a_file_for_several_clusters_works_on_this_machine(place: Path, hackathon: Answer) -> None:
