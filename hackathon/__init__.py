@@ -12,6 +12,7 @@ _PUBLIC = {
     "api/project": (
         "project", "render", "submit", "wait", "HackathonProject", "HackathonStudy", "HackathonRun", "Runs", "Studies",
     ),
+    "api/exports": ("StudyExport",),
     "api/results": ("StudyResults", "ResultSeries", "ResultPoint", "ResultRun", "ResultDoubt"),
     "api/diagnosis": ("diagnose", "DiagnosisReport"),
     "api/prediction": ("predict", "ThroughputForecast", "PredictedSize"),

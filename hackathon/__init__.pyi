@@ -1,5 +1,6 @@
 from hackathon.api.diagnosis import DiagnosisReport as DiagnosisReport
 from hackathon.api.diagnosis import diagnose as diagnose
+from hackathon.api.exports import StudyExport as StudyExport
 from hackathon.api.prediction import PredictedSize as PredictedSize
 from hackathon.api.prediction import ThroughputForecast as ThroughputForecast
 from hackathon.api.prediction import predict as predict

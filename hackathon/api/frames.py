@@ -1,10 +1,9 @@
 """Tables for pandas and polars, which are imported only here and only when a table is asked for."""
 
-import importlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hackathon.text.errors import RequestError
+from hackathon.api.libraries import library
 
 Columns = Mapping[str, Sequence[Any]]
 """Name → values, one for each row."""
@@ -17,23 +16,9 @@ def columns(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> Columns:
 
 def to_pandas(table: Columns) -> Any:
     """Return a `pandas.DataFrame`. Raises RequestError where pandas is not installed."""
-    return _library("pandas").DataFrame(dict(table))
+    return library("pandas").DataFrame(dict(table))
 
 
 def to_polars(table: Columns) -> Any:
     """Return a `polars.DataFrame`. Raises RequestError where polars is not installed."""
-    return _library("polars").DataFrame(dict(table), strict=False)
-
-
-def _library(name: str) -> Any:
-    try:
-        return importlib.import_module(name)
-    except ImportError as error:
-        if (error.name or name).split(".")[0] != name:  # it is installed, and something that it needs is not
-            raise
-        raise RequestError(
-            "api.no_library",
-            "{library} is not installed in this Python",
-            hint="Install it: pip install {library}",
-            library=name,
-        ) from None
+    return library("polars").DataFrame(dict(table), strict=False)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from hackathon.api import frames, html
 from hackathon.api.diagnosis import DiagnosisReport
 from hackathon.api.diagnosis import diagnose as diagnose_paths
+from hackathon.api.exports import StudyExport, export_study
 from hackathon.api.options import request_options
 from hackathon.api.results import StudyResults
 from hackathon.text.errors import RequestError
@@ -158,6 +159,19 @@ class HackathonStudy:
             )
         states = status(runs_of(study), ask=ask)
         return StudyResults.from_json(study_outcome(study, states, metric=metric, baseline=self._baseline(baseline)))
+
+    def export(self, tracker: str, folder: str | os.PathLike[str] | None = None, *, ask: bool = True) -> StudyExport:
+        """Write its ended runs for an experiment tracker, `mlflow` or `wandb`, whose package must be installed.
+
+        `folder`: by default one in the study's own folder. `ask=False` does not ask the scheduler. Raises RequestError
+        without the package, for a folder that has the study already, and for a tuning study.
+        """
+        from hackathon.runs.status import status
+        from hackathon.runs.study import runs_of
+
+        states = status(runs_of(self._study()), ask=ask)
+        results = self.results(ask=False).json
+        return export_study(self._study(), results, states, tracker, None if folder is None else Path(folder))
 
     def wait(self, seconds: float | None = None) -> Runs:
         """Submit points that are left, wait until all runs have ended or so many seconds, and return them."""

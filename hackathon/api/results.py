@@ -36,6 +36,9 @@ class ResultRun:
     doubts: tuple[ResultDoubt, ...] = ()
     shares: Mapping[str, Any] | None = None
     """The parts of a step's time; None when not recorded."""
+    metric_source: str | None = None
+    """Where `value` was read: `pattern` (of `metrics:`), `meter`, `printed` (a known format), `recorded` (from outside
+    the program) or `tracker` (files of an experiment tracker); None without a value."""
     reason: str = ""
     note: str = ""
     tags: tuple[str, ...] = ()
@@ -72,6 +75,8 @@ class ResultPoint:
     doubts: tuple[ResultDoubt, ...] = ()
     shares: Mapping[str, Any] | None = None
     """The parts of a step's time, mean of the successful runs; None when not recorded."""
+    metric_source: str | None = None
+    """As of its runs; None without a value, and if they differ."""
     reason: str = ""
 
 
@@ -179,7 +184,8 @@ class StudyResults:
     metrics_from: str
     """`run`, or `project` when project.yaml declares other metrics than at the time of submission."""
     source: str
-    """Where the values come from: `printed`, or `recorded` from outside the program."""
+    """Where the values come from: `printed` by the program or written by its Meter, `recorded` from outside, or
+    `tracker`. All points have one source; `metric_source` of a point names it exactly."""
     base_processes: int | None = None
     points: tuple[ResultPoint, ...] = ()
     checks: ResultCheck | None = None

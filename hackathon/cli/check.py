@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hackathon.cli.json_output import echo_json
-from hackathon.cli.options import completing, job_options, named, option_trust, shown_only
+from hackathon.cli.options import completing, job_options, named, option_requeue, option_trust, shown_only
 from hackathon.jobs.request import Options
 from hackathon.text.messages import N_, _, ngettext
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 @named(
     "check",
     help=_(
-        "Check a job against the limits of the cluster before you submit it. Exit code 2: the job would be "
-        "refused; every reason and the nearest accepted request are shown. It also reads your own program and "
-        "shows what would break or falsify a run of several processes.\n"
+        "Check a job against the limits of the cluster before you submit it. Of a job that would be refused, every "
+        "reason and the nearest accepted request are shown. It also reads your own program and shows what would break "
+        "or falsify a run of several processes.\n"
         "\n"
         "  hackathon check --nodes 4 --walltime 2h\n"
         "  hackathon check torch-ddp --cluster miyabi-g --queue debug-g --nodes 8 --group gw25"
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 )
 @click.argument("target", required=False, metavar="[RECIPE|FOLDER]", shell_complete=completing("recipe"))
 @job_options
+@option_requeue
 @option_trust
 @click.option("--json", "as_json", is_flag=True, help=_("Print JSON."))
 def command(target: str | None, options: Options, foreign: "Foreign", as_json: bool) -> None:

@@ -22,6 +22,8 @@ OWN: dict[str, dict[int, str]] = {
     "publish": {1: N_("the pages would show what must not be published")},
     "rerun": {1: N_("with --wait: a run failed")},
     "fetch": {1: N_("a pattern matches nothing, or a file could not be copied")},
+    "notify relay": {3: N_("with --once: the server is busy or does not answer")},
+    "export": {2: N_("the tracker's package is missing, or the folder has the study already")},
     "lint": {0: N_("no errors"), 1: N_("errors were found"), 2: N_("a script could not be read or checked")},
     "convert": {1: N_("something has no equivalent"), 2: N_("the cluster would refuse the new script")},
     "port": {0: N_("nothing is left to ask"), 1: N_("questions are left"), 2: N_("the program cannot be read")},

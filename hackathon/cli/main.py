@@ -25,6 +25,7 @@ COMMANDS = {
     "jobs": {
         "check": "check", "submit": "run.submit", "render": "render", "shell": "machine.shell",
         "compare": "study.compare", "publish": "publish", "rerun": "run.rerun", "fetch": "run.fetch",
+        "export": "study.export",
         "adopt": "run.adopt", "lint": "lint", "convert": "convert", "port": "port",
         "env": "machine.env", "data": "machine.data", "recipes": "recipes", "clean": "run.clean",
     },
@@ -63,6 +64,7 @@ SUMMARIES = {
     "publish": N_("Write the event's site, or pages of studies."),
     "rerun": N_("Re-run a recorded run or an RO-Crate, also on another cluster."),
     "fetch": N_("Copy files that a program wrote out of its run."),
+    "export": N_("Write a study for MLflow or Weights & Biases."),
     "adopt": N_("Track a job submitted by hand."),
     "lint": N_("Find mistakes in a hand-written job script."),
     "convert": N_("Convert the header of a job script for another cluster."),
@@ -118,6 +120,7 @@ MEANT = {
     "hpo": "tune", "sweep": "tune", "optuna": "tune", "optimise": "tune", "optimize": "tune",
     "why": "diagnose", "debug": "diagnose", "trace": "profile", "profiler": "profile",
     "download": "fetch", "copy": "fetch", "get": "fetch", "outputs": "fetch",
+    "mlflow": "export", "wandb": "export",
     "rehearse": "try", "test": "try", "script": "render", "help": "--help", "man": "docs",
 }  # fmt: skip
 """Words that users try → the intended command, if spelling alone would suggest another one."""

@@ -206,7 +206,7 @@ def job_options(function: Function) -> Function:
             constraint=constraint, nodes=nodes,
             processes=None if counts else processes, processes_per_node=processes_per_node, threads=threads,
             walltime=walltime, launcher=launcher, binding=binding, parameters=dict(parameter),
-            in_place=keywords.pop("in_place", None), no_project=no_project,
+            in_place=keywords.pop("in_place", None), requeue=keywords.pop("requeue", None), no_project=no_project,
         )  # fmt: skip
         if counts:
             keywords["counts"] = counts
@@ -273,6 +273,15 @@ def option_force(function: Function) -> Function:
     return click.option("--force", is_flag=True, help=_("Submit although the text of the program has errors."))(
         function
     )
+
+
+def option_requeue(function: Function) -> Function:
+    """Add --requeue and --no-requeue below `job_options`, which puts them into the `Options`."""
+    return click.option(
+        "--requeue/--no-requeue",
+        default=None,
+        help=_("Whether the scheduler may start the job again after a preemption or a node failure."),
+    )(function)
 
 
 def option_yes(function: Function) -> Function:

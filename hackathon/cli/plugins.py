@@ -24,7 +24,7 @@ _STATE_TEXTS = {"good": N_("usable"), "bad": N_("broken"), "unused": N_("not use
     "plugins",
     help=_(
         "List the commands, recipes, clusters, rules, templates, and schedulers that installed packages add, "
-        "and say which cannot be used and why. The exit code is 1 if there are any.\n"
+        "and say which cannot be used and why.\n"
         "\n"
         "  hackathon plugins"
     ),

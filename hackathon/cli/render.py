@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hackathon.cli.json_output import echo_json
-from hackathon.cli.options import completing, job_options, named, option_trust, shown_only
+from hackathon.cli.options import completing, job_options, named, option_requeue, option_trust, shown_only
 from hackathon.jobs.request import Options
 from hackathon.text.messages import _
 
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 )
 @click.argument("target", required=False, metavar="[RECIPE|FOLDER]", shell_complete=completing("recipe"))
 @job_options
+@option_requeue
 @click.option(
     "--in-place", is_flag=True, default=None, help=_("Run in the project folder itself instead of a snapshot.")
 )

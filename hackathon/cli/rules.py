@@ -133,7 +133,7 @@ def show(name: str, as_json: bool) -> None:
     "check",
     help=_(
         "Check rule files, or all on the search path: keys and patterns, and whether each rule finds its own "
-        "examples. Exit code 2: a problem was found.\n"
+        "examples.\n"
         "\n"
         "  hackathon rules check\n"
         "  hackathon rules check templates/rules/ours.yaml"

@@ -217,7 +217,7 @@ def show_run(
         facts = {"run": run.id, "job_id": state.job_id, "status": state.state, "reason": state.explanation,
                  "processes": result.processes or None, "nodes": record.nodes or None, "note": result.note,
                  "metrics": {name: value if math.isfinite(value) else None for name, value in result.metrics.items()},
-                 "sure": dict(result.sure), "metrics_from": record.metrics_from,
+                 "sure": dict(result.sure), "metric_sources": dict(result.origins), "metrics_from": record.metrics_from,
                  "shares": shares,
                  "check": verdict, "doubts": doubts, **(more or {})}  # fmt: skip
         echo_json(facts)

@@ -30,6 +30,8 @@ class Defaults:
     """Slurm's features of the nodes; default the cluster's. Other schedulers ignore it."""
     walltime: Walltime | None = None
     """Time limit of a job: 00:30:00, 90m or 2h."""
+    requeue: bool | None = None
+    """Whether the scheduler may start a job again after a preemption or a node failure; default the site's."""
     launcher: Launcher | None = None
     """The launcher of the ranks."""
     binding: Binding | None = None
@@ -88,6 +90,8 @@ class Project:
     """Main memory per node that a job requests, e.g. 64 GiB; default the site's."""
     walltime: Walltime | None = None
     """Time limit of a job: 00:30:00, 90m or 2h."""
+    requeue: bool | None = None
+    """Whether the scheduler may start a job again after a preemption or a node failure; default the site's."""
     launcher: Launcher | None = None
     """The launcher of the ranks."""
     binding: Binding | None = None
@@ -133,4 +137,5 @@ class Project:
             qos=self.qos,
             constraint=self.constraint,
             walltime=self.walltime,
+            requeue=self.requeue,
         )

@@ -21,6 +21,10 @@ TEXT = (".log", ".out", ".err", ".txt", ".stdout", ".stderr")
 _RANK = re.compile(r"(?i)(?:rank|task|worker|proc)[._-]?(\d{1,6})(?!\d)|(?:^|/)(\d{1,6})/std(?:out|err)(?:\.log)?$")
 
 
+EARLIER = "logs/attempt-"
+"""Beginning of the names of earlier attempts' logs, which the job script set aside: the newest one is diagnosed."""
+
+
 def of_run(facts: RunFacts) -> list[LogFile]:
     """Return a run's files in reading order: scheduler, job, ranks, others."""
     folder = facts.path / "logs"
@@ -28,6 +32,8 @@ def of_run(facts: RunFacts) -> list[LogFile]:
     files = []
     for path in _below(folder):
         name = str(path.relative_to(facts.path))
+        if name.startswith(EARLIER):
+            continue
         rank = rank_of(path) if path.parent == folder and path.suffix == ".log" else -1
         if path.name in ("scheduler.log", "scheduler-errors.log"):
             files.append((0, name, LogFile(path, name, "scheduler", None, "")))

@@ -106,6 +106,8 @@ class RunEntry:
     """Samples per step over all processes; None if unknown."""
     recorded: tuple[tuple[str, float], ...] = ()
     """(name, value) of the throughput that its recorders counted; () while it is unfinished."""
+    origins: tuple[tuple[str, str], ...] = ()
+    """(name, source) of its final numbers (`logs.final`); () while it is unfinished."""
     shares: RunShares | None = None
     """The parts of its step time; None if unknown, or if it did not succeed."""
     check_passed: bool | None = None
@@ -195,6 +197,7 @@ class RunEntry:
         values["shares"] = RunShares.from_fields(shares) if shares is not None else None
         for name in ("numbers", "recorded"):
             values[name] = tuple((str(metric), float(amount)) for metric, amount in values.get(name) or ())
+        values["origins"] = tuple((str(metric), str(source)) for metric, source in values.get("origins") or ())
         texts_by_language = values.get("told")
         values["told"] = (
             {code: CauseText.from_json(entry) for code, entry in texts_by_language.items()}

@@ -244,7 +244,8 @@ def results_of(study: StudyRuns) -> dict[str, Any]:
     """Return a study's results, as `scaling.table.results` does, from the data of the index. Not to be modified."""
     runs = tuple(
         (run.id, run.job_id or None, run.processes, run.nodes or 1, run.state, run.reason, None, run.note, run.tags,
-         run.numbers, tuple(run.settings.items()), run.doubts, run.work, run.recorded, run.shares)
+         run.numbers, tuple(run.settings.items()), run.doubts, run.work, run.recorded, run.shares,
+         run.origins)
         for run in study.runs
     )  # fmt: skip
     return _results(study.id, study.basis, runs, language())
@@ -286,8 +287,9 @@ def _results(study: str, basis: str, runs: tuple[tuple[Any, ...], ...], speaking
             work=work,
             recorded=dict(recorded),
             shares=shares,
+            origins=dict(origins),
         )
-        for *values, numbers, settings, doubts, work, recorded, shares in runs
+        for *values, numbers, settings, doubts, work, recorded, shares, origins in runs
     ]
     return collect.results_of(study, json.loads(basis), results)
 

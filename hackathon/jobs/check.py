@@ -421,6 +421,7 @@ def _header_violations(request: Request, cluster: Cluster) -> list[Violation]:
                     pattern=pattern,
                 )
             )
+    violations += _requeue_violations(request, cluster)
     if dialect.wants_group and request.group is None:
         violations.append(
             _violation(
@@ -471,6 +472,29 @@ def _unused(request: Request, cluster: Cluster) -> Iterator[Violation]:
             Message("jobs.two_accounts", "`directives:` charge {charged}, but the group is {group}"),
             charged=charged,
             group=request.group,
+        )
+
+
+def _requeue_violations(request: Request, cluster: Cluster) -> Iterator[Violation]:
+    """Yield that the scheduler cannot start a job again, or that `directives:` say the opposite of `requeue`."""
+    pair = registry.dialect_of(cluster).requeue_options
+    if request.requeue is not None and pair is not None:
+        opposite = pair[1 if request.requeue else 0]
+        if opposite in (" ".join(option.split()) for option in request.directives):
+            yield _violation(
+                Message("jobs.two_requeues", "`directives:` contain {option}, the opposite of `requeue: {value}`"),
+                option=opposite,
+                value=str(request.requeue).lower(),
+            )
+    elif request.requeue:
+        yield _violation(
+            Message(
+                "jobs.no_requeue",
+                "requeue: jobs on cluster {cluster} cannot be started again by their scheduler ({scheduler}), which "
+                "has no option for it; `hackathon submit --segments N` continues a training in further jobs",
+            ),
+            cluster=cluster.name,
+            scheduler=request.scheduler,
         )
 
 

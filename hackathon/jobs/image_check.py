@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from hackathon.config.cluster import Cluster
 from hackathon.jobs.image_mpi import mpi_of
+from hackathon.jobs.program_mpi import uses_mpi
 from hackathon.jobs.request import Request
 from hackathon.text.messages import Message, _
 
@@ -43,22 +44,34 @@ def image_problems(request: Request, cluster: Cluster) -> Iterator[tuple[str, di
                 ),
                 {"path": path},
             )
-    if request.launcher == "mpirun":
+    if request.launcher == "mpirun" and uses_mpi(request) is not False:
         yield from _mpi(request, cluster, mpi_of(image, container))
 
 
 def image_notes(request: Request) -> list[str]:
     """Return what may not work with an image but cannot be known here."""
     image, container = request.image, request.container
-    if image is None or container is None or "://" not in image or container["runtime"] not in _KEPT:
+    if image is None or container is None:
         return []
+    notes = []
+    if request.launcher == "mpirun" and uses_mpi(request) is False and mpi_of(image, container) == "none":
+        notes.append(
+            _(
+                "image {image} has no MPI: that is right for a program whose ranks meet by MASTER_ADDR and "
+                "MASTER_PORT, as those of torch do, and in the program nothing of MPI was found",
+                image=image,
+            )
+        )
+    if "://" not in image or container["runtime"] not in _KEPT:
+        return notes
     return [
+        *notes,
         _(
             "each node fetches the image {image} from the Internet, unless it is in a cache that it sees: make a "
             "file of it with `{command}` and write `image: image.sif`",
             image=image,
             command=_KEPT[container["runtime"]].format(image=image, name=image.partition("://")[2]),
-        )
+        ),
     ]
 
 

@@ -119,6 +119,7 @@ def _values(request: Request, dialect: Dialect) -> dict[str, Any]:
         "handed_on": False,
         "bound": request.binding is not None,
         "container": container_template,
+        "requeue": bool(request.requeue),
         "address_suffix": bool(request.master_addr_suffix),
         "several_gpus": request.gpus_per_process > 1,
         "workers": _reads_tf_config(request),
@@ -341,8 +342,15 @@ def directives(request: Request, dialect: Dialect) -> HeaderValues:
                 value=option,
                 pattern=_OPTION.pattern,
             )
-    result["options"] = list(request.directives)
+    result["options"] = [*requeue_option(request, dialect), *request.directives]
     return result
+
+
+def requeue_option(request: Request, dialect: Dialect) -> list[str]:
+    """Return the header's option by `requeue`; none if nothing was requested, or the scheduler has none (`check`)."""
+    if request.requeue is None or dialect.requeue_options is None:
+        return []
+    return [dialect.requeue_options[0 if request.requeue else 1]]
 
 
 _OF_SCHEDULER = {"scheduler-": "header.sh.j2", "identity-": "identity.sh.j2", "hosts-": "hosts.sh.j2"}

@@ -34,6 +34,7 @@ class Options:
     variables: dict[str, str] = field(default_factory=dict)
     """Environment variables of the job with their literal values: the axes `env.NAME` of a study."""
     in_place: bool | None = None
+    requeue: bool | None = None
     no_project: bool = False
     """Whether a recipe ignores the project around the current folder."""
 
@@ -165,6 +166,8 @@ class Request:
     """The container image of the program: a path from the root, or a name; None runs it on the node itself."""
     container: dict[str, Any] | None = None
     """How the cluster runs the image (config.cluster.Container as a plain dict, with the project's `binds`)."""
+    requeue: bool | None = None
+    """Whether the scheduler may start the job again after a preemption or a node failure; None: the site's default."""
     team: str | None = None
     plug_ins: dict[str, str] | None = None
     """`kind name` → package and version of the plug-ins of installed packages; None without any."""

@@ -101,11 +101,14 @@ class _Chooser:
 
 
 def names_unknown_to(cluster: Cluster) -> frozenset[str]:
-    """Return which of `qos` and `constraint` jobs of a cluster do not have.
+    """Return which of `qos`, `constraint` and `requeue` jobs of a cluster do not have.
 
-    Files for several clusters may have them for the others; on the command line, `check` refuses them.
+    Files for several clusters may have them for the others; on the command line, `check` refuses them. Nothing preempts
+    jobs on this machine.
     """
-    return frozenset({"qos", "constraint"}.difference(known_dialect(cluster).patterns))
+    dialect = known_dialect(cluster)
+    unknown = {"qos", "constraint"}.difference(dialect.patterns)
+    return frozenset(unknown | ({"requeue"} if dialect.this_machine else set()))
 
 
 def payer(sources: Sources) -> Defaults | None:
@@ -135,6 +138,7 @@ def resolve(sources: Sources, *, processes: int | None = None, mode: str | None 
     qos = choose.pick("qos", limits.qos, of_cluster if limits.qos else "–")
     constraint = choose.pick("constraint", cluster.constraint, of_cluster)
     walltime = choose.pick("walltime", cluster.walltime, of_cluster)
+    requeue = choose.pick("requeue", None, "–")
     cores = cluster.node.core_count
     gpus = cluster.node.gpu_count
     full = cluster.processes_per_node if cluster.processes_per_node != "auto" else gpus or cores
@@ -215,6 +219,7 @@ def resolve(sources: Sources, *, processes: int | None = None, mode: str | None 
         exclude=tuple(project.exclude) if project else (),
         image=image,
         container=container,
+        requeue=requeue,
         team=settings.team if settings else None,
         plug_ins=dict(sources.plug_ins) or None,
         origins=origins,

@@ -162,6 +162,7 @@ def transfer(
         exclude=() if foreign else old.exclude,
         image=image,
         container=None if image is None else old.container if same else container_of(cluster, image, sources.project),
+        requeue=moved.pick("requeue", old.requeue if same else None),
         team=(sources.project.team if sources.project else None) if foreign else old.team,
         plug_ins={**({} if foreign else _of_program(old)), **sources.plug_ins} or None,
     )

@@ -44,8 +44,8 @@ class Numbers:
     """Metric → how reliable it is, if known (`logs.formats.read_formats`), or `recorded` or `tracker`."""
     recorded: Mapping[str, float] = field(default_factory=dict)
     """Throughput as the recorder counted it, beside the printed one."""
-    tracked: frozenset[str] = frozenset()
-    """Metrics that only an experiment tracker's files have."""
+    origins: Mapping[str, str] = field(default_factory=dict)
+    """Metric → its source: `meter`, `pattern`, `printed`, `recorded` or `tracker`."""
 
     @property
     def value(self) -> float | None:
@@ -80,9 +80,11 @@ def final_numbers(
         return not left_out
 
     sure: dict[str, str] = {}
+    origins: dict[str, str] = {}
     values = read_metrics(
-        run, record.metrics, target, processes=record.processes, torn=over, readable=readable, sure=sure, meters=meters
-    )
+        run, record.metrics, target, processes=record.processes, torn=over, readable=readable, sure=sure,
+        origins=origins, meters=meters,
+    )  # fmt: skip
     recorded: dict[str, float] = {}
     if target in THROUGHPUTS and target not in record.metrics:
         ranks = recordings(run, record.processes)
@@ -98,7 +100,7 @@ def final_numbers(
                 del sure[name]
         values |= stand_ins
         sure |= dict.fromkeys(stand_ins, RECORDED)
-    found: Mapping[str, float] = {}
+        origins |= dict.fromkeys(stand_ins, RECORDED)
     if over:
         checked = record.check.metric if record.check is not None else target
         missing = {target, checked, *record.metrics} - values.keys()
@@ -107,8 +109,9 @@ def final_numbers(
         alone = record.processes <= 1
         # who writes it is known to nobody: one rank for itself, or for all
         sure |= {name: TRACKER if alone or name not in THROUGHPUTS else "unsure" for name in found}
+        origins |= dict.fromkeys(found, TRACKER)
     chosen = target if metric else throughput(target, record.metrics, values)
-    return Numbers(values, not left_out, chosen, metric_unit(record.metrics, chosen), sure, recorded, frozenset(found))
+    return Numbers(values, not left_out, chosen, metric_unit(record.metrics, chosen), sure, recorded, origins)
 
 
 def _tracked(run: Path, missing: Collection[str]) -> Mapping[str, float]:

@@ -13,6 +13,9 @@ from hackathon.text.files import open_regular, read_data
 
 SHARED = ("scheduler.log", "scheduler-errors.log", "job.log")
 """Logs of a run without a rank, in reading order. The second one exists for schedulers with a separate error file."""
+LOGS = "logs"
+"""The folder of a run with the logs of its newest attempt."""
+_EARLIER = re.compile(r"attempt-([1-9][0-9]{0,5})")
 PAUSE = 0.5
 """Seconds between two reads, to spare a shared file system."""
 PORTION = 5000
@@ -103,14 +106,27 @@ def tail(path: Path, n: int) -> list[str]:
     return [*lines, *([unfinished] if unfinished else [])][-n:] if n > 0 else []
 
 
-def log_files(target: Path | Sequence[Path], ranks: Collection[int] | None = None) -> list[Path]:
+def earlier_logs(run: Path) -> dict[int, str]:
+    """Return attempt → the folder of its logs in a run; the newest attempt has none of its own."""
+    try:
+        names = [path.name for path in (guarded(run) / LOGS).iterdir()]
+    except OSError:
+        return {}
+    numbers = sorted(int(match[1]) for name in names if (match := _EARLIER.fullmatch(name)))
+    return {number: f"{LOGS}/attempt-{number}" for number in numbers}
+
+
+def log_files(
+    target: Path | Sequence[Path], ranks: Collection[int] | None = None, folder_name: str = LOGS
+) -> list[Path]:
     """Return the logs of a run directory: the scheduler's, the job's, the ranks' in order; or the specified files.
 
-    With `ranks` only their logs and the job's, because an adopted job's log has lines of all ranks.
+    With `ranks` only their logs and the job's, because an adopted job's log has lines of all ranks. `folder_name`: of
+    `earlier_logs`.
     """
     if not isinstance(target, Path):
         return [path for path in target if ranks is None or rank_of(path) in ranks or rank_of(path) < 0]
-    folder = guarded(target) / "logs"
+    folder = guarded(target) / folder_name
     chosen = [path for path in rank_files(folder, ".log") if ranks is None or rank_of(path) in ranks]
     shared = SHARED if ranks is None else ("job.log",)
     return [*(path for name in shared if (path := folder / name).is_file()), *chosen]

@@ -24,6 +24,8 @@ CURVE = 2000
 
 METER = 64 << 20
 """Bytes at the end of a Meter's file that are read for its numbers: half a million lines and more."""
+METER_LINES, PATTERN, PRINTED = "meter", "pattern", "printed"
+"""Sources of a number: the Meter's lines, a metric's own pattern, a known format in the output."""
 LATEST = 1 << 31
 """Attempts below this are plain whole numbers."""
 LONGEST = 4000
@@ -52,6 +54,7 @@ def read_metrics(
     torn: bool = True,
     readable: Callable[[int], bool] = lambda size: True,
     sure: dict[str, str] | None = None,
+    origins: dict[str, str] | None = None,
     meters: "MeterFiles | None" = None,
 ) -> dict[str, float]:
     """Return the final numbers of a run by metric name, including NaN and infinities: they are results too.
@@ -63,11 +66,14 @@ def read_metrics(
     read for known formats (`hackathon.logs.formats`). `processes`: of the run, for formats with numbers of one process;
     0 if unknown, which omits such numbers. `torn`: last lines of logs are complete even without a line end, because the
     run is over. `readable` is called with the bytes of all logs before they are read. `sure` receives metric → how
-    reliable it is (`logs.formats.read_formats`), if known. `meters`: the Meters' files, if the caller has read them.
+    reliable it is (`logs.formats.read_formats`), if known; `origins` metric → its source, METER_LINES, PATTERN or
+    PRINTED. `meters`: the Meters' files, if the caller has read them.
     Memory does not grow with the logs. Patterns of another user's run, and those that may take long, are searched in a
     separate process. Raises RequestError for a pattern that is not a regular expression or takes too long.
     """
     numbers = from_meter = _from_meter(run, metric, attempt, meters)
+    source_of = {} if origins is None else origins
+    source_of |= dict.fromkeys(numbers, METER_LINES)
     searched = {name: dict(entry) for name, entry in patterns.items() if entry.get("pattern")}
     if not searched and from_meter:
         return numbers
@@ -79,9 +85,11 @@ def read_metrics(
     if apart or any(map(may_take_long, (str(entry["pattern"]) for entry in searched.values()))):
         from hackathon.logs.pattern_reader import found_apart
 
-        numbers = numbers | found_apart(guarded(run), searched, torn, size)
-    elif searched:
-        numbers = numbers | _from_logs(run, searched, compiled, torn)
+        by_pattern = found_apart(guarded(run), searched, torn, size)
+    else:
+        by_pattern = _from_logs(run, searched, compiled, torn) if searched else {}
+    numbers = numbers | by_pattern
+    source_of |= dict.fromkeys(by_pattern, PATTERN)
     if not from_meter:
         formats, grades = read_formats(
             rank_files(guarded(run) / "logs", ".log"),
@@ -90,7 +98,9 @@ def read_metrics(
             processes=processes,
             torn=torn,
         )
-        numbers = {name: value for name, value in formats.items() if name not in searched} | numbers
+        printed = {name: value for name, value in formats.items() if name not in searched and name not in numbers}
+        numbers = printed | numbers
+        source_of |= dict.fromkeys(printed, PRINTED)
         if sure is not None:
             sure |= {name: how for name, how in grades.items() if name not in searched}
     return numbers

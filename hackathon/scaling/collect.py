@@ -56,7 +56,7 @@ def run_result(
         doubts=judged.doubts if judged else (),
         work=judged.work if judged else None,
         recorded=numbers.recorded,
-        tracked=numbers.tracked,
+        origins=numbers.origins,
         shares=shares_of_run(run, record.processes),
     )
 
@@ -122,7 +122,12 @@ def results_of(
     def value_of(run: RunResult) -> float | None:
         return (run.recorded if source == RECORDED else run.metrics).get(name)
 
-    measured = [replace(run, value=None if run.status in OPEN else value_of(run)) for run in ordered]
+    def measure(run: RunResult) -> RunResult:
+        value = None if run.status in OPEN else value_of(run)
+        origin = RECORDED if source == RECORDED else run.origins.get(name, "")
+        return replace(run, value=value, source="" if value is None else origin)
+
+    measured = [measure(run) for run in ordered]
     if baseline is not None:
         baseline = replace(baseline, value=value_of(baseline))
     asked = record.get("mode")
@@ -139,7 +144,7 @@ def results_of(
     )
     table["metrics_from"] = text_of(record.get("metrics_from")) or RUN
     ended = [run for run in measured if run.value is not None]
-    if source == PRINTED and ended and all(name in run.tracked for run in ended):
+    if source == PRINTED and ended and all(run.source == TRACKER for run in ended):
         source = TRACKER
     table["source"] = source
     if mode != asked:

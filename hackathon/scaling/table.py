@@ -62,8 +62,10 @@ class RunResult:
     """The split of its steps' time; None when not recorded."""
     recorded: Mapping[str, float] = field(default_factory=dict)
     """Throughput as counted by the recorder (`logs.recorded.rates`)."""
-    tracked: frozenset[str] = frozenset()
-    """Metrics that only an experiment tracker's files have (`logs.tracked`)."""
+    origins: Mapping[str, str] = field(default_factory=dict)
+    """Metric → its source (`logs.final`)."""
+    source: str = ""
+    """The source of `value`; empty without a value."""
 
 
 def results(
@@ -273,6 +275,7 @@ def _point(
         "speedup": None,
         "efficiency": None,
         "status": status,
+        "metric_source": _source([run.source for run in runs if _usable(run) is not None]),
         "shares": point_json([run.shares for run in runs if run.status == SUCCEEDED and run.shares is not None]),
         "runs": [_run(run, doubts.get(run.id, ())) for run in runs],
     }
@@ -283,8 +286,14 @@ def _point(
     return point
 
 
+def _source(sources: Sequence[str]) -> str | None:
+    """Return the source that all values have in common, None without one."""
+    return sources[0] or None if len(set(sources)) == 1 else None
+
+
 def _run(run: RunResult, doubts: Sequence[Doubt]) -> dict[str, Any]:
     entry: dict[str, Any] = {"id": run.id, "job_id": run.job_id, "status": run.status, "value": finite(run.value)}
+    entry["metric_source"] = _source([run.source] if run.value is not None else [])
     entry["doubts"] = merged(doubt.to_json() for doubt in doubts)
     entry["shares"] = run_json(run.shares if run.status == SUCCEEDED else None)
     if run.reason:

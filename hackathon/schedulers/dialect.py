@@ -119,6 +119,12 @@ class Dialect:
     asks_memory: ClassVar[bool] = False
     """Whether the header requests main memory per node (`Header.memory`), by the same option at every site."""
 
+    requeue_options: ClassVar[tuple[str, str] | None] = None
+    """Options of the header: the scheduler may, and may not, start the job again after a preemption or a node failure.
+
+    None: it has no such option. Example: `("--again", "--not-again")`.
+    """
+
     sends_xcpu: ClassVar[bool] = False
     """Whether every process of a job gets SIGXCPU at the walltime, some seconds before SIGKILL. Example: PJM.
 

@@ -123,7 +123,7 @@ def test_a_signal_reaches_the_program_in_a_real_image(site: Site, image: Path) -
 @pytest.mark.mpi
 @pytest.mark.skipif(shutil.which("mpirun") is None, reason="no mpirun")
 def test_mpirun_and_an_image_without_mpi(site: Site, image: Path, tmp_path: Path) -> None:
-    contained(site, image, PLAIN, variables={"DATA": "/tmp"})
+    contained(site, image, f"{PLAIN}\nif False:\n    import mpi4py\n", variables={"DATA": "/tmp"})
     refused = json.loads(site.run("check", "--json", "--launcher", "mpirun", code=2))
     assert [violation["id"] for violation in refused["violations"]] == ["image_no_mpi"]
     # a library whose MPI nobody can start: check lets it pass, and the job finds the other MPI
@@ -137,6 +137,17 @@ def test_mpirun_and_an_image_without_mpi(site: Site, image: Path, tmp_path: Path
         assert any("MPICH" in text and "Open MPI" in text for text in warned), warned
     finally:
         library.unlink()
+
+
+@pytest.mark.mpi
+@pytest.mark.skipif(shutil.which("mpirun") is None, reason="no mpirun")
+def test_a_program_without_mpi_runs_under_the_mpirun_of_the_node(site: Site, image: Path) -> None:
+    contained(site, image, PLAIN, variables={"DATA": "/tmp"})
+    site.run("check", "--launcher", "mpirun")
+    run = site.submit("--launcher", "mpirun")
+    assert run.await_end()["exit_code"] == 0, run.log("job") + run.log()
+    ranks = [json.loads((run.path / f"seen-{rank}.json").read_text())["environment"]["RANK"] for rank in (0, 1)]
+    assert ranks == ["0", "1"]
 
 
 @pytest.mark.slurm

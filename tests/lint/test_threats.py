@@ -67,7 +67,7 @@ THREATS: dict[str, tuple[dict[str, str], str]] = {
             "cancel": f"{FAULTS}/test_cancel_users.py::test_cancel_ends_no_job_that_anothers_files_name",
             "adopt": f"{JOBS}::test_adopt_takes_no_job_of_another", "clean": FORMATS, "doctor": DESCRIPTOR,
             "fetch": f"{UNIT}/runs/test_outputs.py::test_no_link_leads_out_of_the_run",
-            "clusters": DESCRIPTOR, "predict": DESCRIPTOR,
+            "clusters": DESCRIPTOR, "predict": DESCRIPTOR, "export": DESCRIPTOR,
             "profile": f"{UNIT}/profiling/traces/test_recording.py::test_a_link_is_no_trace",
         },
         "makes or shows something before there is a run",
@@ -151,7 +151,7 @@ THREATS: dict[str, tuple[dict[str, str], str]] = {
         dict.fromkeys(("submit", "scale", "env", "data"), FOLDERS)
         | dict.fromkeys(("rerun", "try", "profile", "speedup", "tune", "microbatch", "compress", "doctor", "shell"),
                         f"{UNIT}/access/test_written.py::test_a_folder_of_others_is_refused")
-        | {"publish": f"{UNIT}/access/test_written.py::test_a_folder_of_others_is_refused"},
+        | dict.fromkeys(("publish", "export"), f"{UNIT}/access/test_written.py::test_a_folder_of_others_is_refused"),
         "writes only in the user's own settings and cache, or what the user names",
     ),
     "second reader of a script": (

@@ -17,6 +17,7 @@ from support.paths import RECIPES
 from support.samples.rich_runs import write_rich
 from support.samples.runs import Sample, write_study
 from support.traces import gloo_traces
+from support.trackers import install_mlflow
 
 TABLE = "processes,value\n1,100\n2,190\n4,350\n"
 PROGRAM = """
@@ -102,6 +103,7 @@ def build_world(folder: Path, monkeypatch: pytest.MonkeyPatch) -> JsonWorld:
         monkeypatch.setenv(name, str(folder / name.lower()))
     monkeypatch.setenv("HACKATHON_LOCAL_SLOTS", "8")
     monkeypatch.setenv("HACKATHON_LANG", "en")
+    install_mlflow(monkeypatch)
     event = folder / "event"
     make_place(event / "shared", "sticky")
     (event / "hackathon.yaml").write_text(
@@ -172,6 +174,7 @@ SCENES: dict[str, tuple[str, ...]] = {
     ),
     "rerun": ("rerun {run}",),
     "fetch": ("fetch {good} --to fetched",),
+    "export": ("export {study} --to mlflow --no-ask",),
     "lint": ("lint job.sh", "lint --rules"),
     "convert": ("convert job.sh --to reedbush-h",),
     "port": ("port one.py",),

@@ -129,7 +129,7 @@ def test(dry_run: bool) -> None:
     help=_(
         "Send what happened in projects (default: this one; in an event's folder those of all teams) and on "
         "the event's board since the URL was set. Each event is sent once, also after a restart. If the server "
-        "is busy or does not answer, the relay waits and tries again; with --once, it ends with exit code 3.\n"
+        "is busy or does not answer, the relay waits and tries again, without --once.\n"
         "\n"
         "  hackathon notify relay\n"
         "  hackathon notify relay /lustre/gz00/*/project --only run-failed --only asked\n"

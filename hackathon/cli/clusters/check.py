@@ -33,8 +33,7 @@ FILE = click.Path(dir_okay=False, path_type=Path)
     help=_(
         "Check a profile's file. With --live, on the machine itself: compare its queues, limits and node with "
         "what the scheduler says, and print the difference as a patch of the profile, with what was confirmed "
-        "as evidence. Exit code 1: a value differs, or is missing; 2: the file is wrong; 3: the scheduler does "
-        "not answer.\n"
+        "as evidence.\n"
         "\n"
         "  hackathon clusters check miyabi-g\n"
         "  hackathon clusters check miyabi-g --live\n"

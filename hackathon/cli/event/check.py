@@ -31,7 +31,7 @@ COLORS = {"error": "red", "warning": "yellow", "remark": "blue"}
         "without a tutor, directories that tutors cannot read or others can write, the board, budgets, and how "
         "far each team is with `hackathon ready`. Each problem is shown with its place and how to fix it.\n"
         "\n"
-        "Exit code 1: there is an error; 0: only warnings or notes. Run it on a login node of the cluster, "
+        "Run it on a login node of the cluster, "
         "where the accounts exist.\n"
         "\n"
         "hackathon event check\n"

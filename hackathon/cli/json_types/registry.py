@@ -20,6 +20,7 @@ _PLACES: dict[str, str | dict[str, str]] = {
     "try": "runs:TryJson", "status": "runs:StatusJson", "diagnose": "runs:DiagnoseJson", "submit": "runs:SubmitJson",
     "rerun": "runs:RerunJson", "fetch": "runs:FetchJson",
     "results": "studies:ResultsJson", "scale": "studies:ScaleJson", "compare": "studies:CompareJson",
+    "export": "studies:ExportJson",
     "predict": "studies:PredictJson", "tune": "tuning:TuneJson",
     "profile": "speed:ProfileJson", "speedup": "speed:SpeedupJson", "microbatch": "speed:MicrobatchJson",
     "compress": "speed:CompressJson", "plan": "speed:PlanJson",

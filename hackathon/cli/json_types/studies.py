@@ -34,6 +34,8 @@ class RunResultJson(TypedDict):
     """null: not a finite number."""
     sure: Mapping[str, str]
     """Metric → how it was read, where that is not certain."""
+    metric_sources: Mapping[str, str]
+    """Metric → where it was read: `pattern`, `meter`, `printed`, `recorded` or `tracker`."""
     metrics_from: str
     shares: SharesJson | None
     check: ReadCheckJson
@@ -222,6 +224,20 @@ class CompareJson(TypedDict):
     verdict: str
     tolerance: float
     points: list[ComparedPointJson]
+
+
+class ExportJson(TypedDict):
+    """A study that was written for an experiment tracker."""
+
+    study: str
+    tracker: str
+    folder: str
+    runs: Mapping[str, str]
+    """Id of a run → that of the tracker's run."""
+    left_out: list[str]
+    """Runs that had not ended."""
+    command: str
+    """Shows or uploads it."""
 
 
 class ForecastsJson(TypedDict):

@@ -73,12 +73,7 @@ def fetch(target: str | None, foreign: "Foreign", again: bool) -> None:
 
 @named(
     "check",
-    help=_(
-        "Read every file again and compare it with what was fetched. Exit code 1: something is missing or "
-        "changed.\n"
-        "\n"
-        "  hackathon data check"
-    ),
+    help=_("Read every file again and compare it with what was fetched.\n\n  hackathon data check"),
     short=_("Verify the checksums of all data."),
 )
 @click.argument("target", required=False, metavar="[RECIPE|FOLDER]")

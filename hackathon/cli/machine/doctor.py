@@ -27,7 +27,7 @@ MARKS = {"good": ("✓", "green"), "warning": ("!", "yellow"), "bad": ("✗", "r
     help=_(
         "Check Python, scheduler, modules, folder, disk space, quota, GPU driver, and clock, and show what to "
         "do about problems. --job also submits a short job that checks whether nodes can start processes on "
-        "each other. Exit code 1: a check failed. --security shows instead what other users could read or "
+        "each other. --security shows instead what other users could read or "
         "change.\n"
         "\n"
         "  hackathon doctor\n"

@@ -36,6 +36,7 @@ def command(
 ) -> None:
     import shlex
     import signal
+    from dataclasses import replace
 
     from hackathon.cli.budget import admit
     from hackathon.config.trust import writable_folder
@@ -52,7 +53,7 @@ def command(
     sources = find_sources(target, options, foreign=foreign)
     planned = plan_jobs(sources, place=False, script=False)
     admit(planned)
-    (request,) = planned.requests
+    request = replace(planned.requests[0], requeue=None)  # nobody comes back to a shell that starts again
     kind: Interactive | None = "jupyter" if jupyter else "vscode" if vscode else None
     here = registry.known_dialect(sources.cluster).this_machine
     text, words = render_shell(

@@ -88,10 +88,13 @@ class MomentType(click.ParamType[float]):
         "Show where the Python of each rank is; the ranks of a running job are asked. For a job that makes no progress."
     ),
 )
+@click.option(
+    "--attempt", metavar="N", type=click.IntRange(1), help=_("The logs of an earlier attempt of a requeued job.")
+)
 @click.option("--path", "only_path", is_flag=True, help=_("Print only the paths of the files."))
 def command(
     name: str | None, following: bool, chosen: tuple[set[int], ...], since: float | None, grep: str | None,
-    lines: int | None, raw: bool, stacks: bool, only_path: bool,
+    lines: int | None, raw: bool, stacks: bool, attempt: int | None, only_path: bool,
 ) -> None:  # fmt: skip
     from hackathon.cli.named_runs import run_to_read
     from hackathon.logs.follow import log_files
@@ -104,6 +107,8 @@ def command(
             "--raw shows files unchanged and cannot be combined with --follow, --grep, or --since",
             hint="omit --raw or the other option",
         )
+    if attempt is not None and (following or stacks):
+        raise RequestError("logs.attempt_over", "--attempt shows logs of the past: no --follow, no --stacks")
     if stacks and (raw or only_path or following or grep is not None or since is not None or lines is not None):
         raise RequestError("logs.stacks_alone", "--stacks goes with --rank only", hint="omit the other options")
     pattern = _compiled(grep) if grep is not None else None
@@ -114,21 +119,22 @@ def command(
 
         show_stacks(run, ranks)
         return
-    paths = log_files(run.path, ranks)
+    folder = _folder_of(run, attempt)
+    paths = log_files(run.path, ranks, folder)
     if ranks is not None and any(path.stem.startswith("rank-") for path in paths) and (only_path or raw):
         paths = [path for path in paths if path.stem.startswith("rank-")]
     if only_path:
         for path in paths:
             click.echo(path)
         return
-    click.echo(_("run {run} ({folder})", run=run.id, folder=run.path / "logs"), err=True)
+    click.echo(_("run {run} ({folder})", run=run.id, folder=run.path / folder), err=True)
     tell_refused(run)
     if not paths and not following:
         click.echo(_nothing_of(run, ranks), err=True)
     elif raw:
         _raw(paths, lines)
     else:
-        _merged(run, ranks, since, pattern, lines, following)
+        _merged(run, ranks, since, pattern, lines, following, folder)
 
 
 def _compiled(grep: str) -> "re.Pattern[str]":
@@ -170,7 +176,7 @@ def _raw(files: Iterable[Path], lines: int | None) -> None:
 
 def _merged(
     run: "RunDirectory", ranks: set[int] | None, since: float | None, pattern: "re.Pattern[str] | None",
-    lines: int | None, following: bool,
+    lines: int | None, following: bool, folder: str,
 ) -> None:  # fmt: skip
     from collections import deque
 
@@ -183,7 +189,12 @@ def _merged(
     starts = {path: complete_end(path) for path in log_files(run.path, ranks)} if following else None
     last = LAST if lines is None and since is None and (pattern is None or following) else lines
     stream = merged(
-        run.path, reader, ranks=ranks, lines=None if pattern and not following else last, since=since, ends=starts
+        log_files(run.path, ranks, folder),
+        reader,
+        ranks=ranks,
+        lines=None if pattern and not following else last,
+        since=since,
+        ends=starts,
     )
     groups: Iterable[CollapsedLines] = fold(_matching(stream, pattern))
     if pattern and not following and lines is not None:
@@ -204,6 +215,28 @@ def _merged(
         reader.now = time.time()
         fresh = (reader.line(path, text) for path, text in portion)
         _print(fold(_matching((line for line in fresh if ranks is None or line.rank in ranks), pattern)), reader)
+
+
+def _folder_of(run: "RunDirectory", attempt: int | None) -> str:
+    """Return the folder of an attempt's logs in a run; `logs` holds those of the newest. Raises RequestError."""
+    from hackathon.logs.follow import LOGS, earlier_logs
+    from hackathon.text.errors import RequestError
+
+    if attempt is None:
+        return LOGS
+    earlier = earlier_logs(run.path)
+    if attempt in earlier:
+        return earlier[attempt]
+    if attempt == max(earlier, default=0) + 1:
+        return LOGS
+    raise RequestError(
+        "logs.no_attempt",
+        "run {run} has no logs of attempt {attempt}",
+        hint="attempts with logs: {known}",
+        run=run.id,
+        attempt=attempt,
+        known=", ".join(map(str, [*earlier, max(earlier, default=0) + 1])),
+    )
 
 
 def _nothing_of(run: "RunDirectory", ranks: set[int] | None) -> str:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hackathon.cli.options import completing, job_options, named, option_force, option_trust, option_yes
+from hackathon.cli.options import completing, job_options, named, option_force, option_requeue, option_trust, option_yes
 from hackathon.jobs.request import Options
 from hackathon.text.errors import RequestError
 from hackathon.text.messages import _
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     help=_("Plan this many runs; each continues where the previous one reached its walltime."),
 )
 @click.option("--preflight", is_flag=True, help=_("Check the nodes with a short job first; start only if it succeeds."))
+@option_requeue
 @click.option(
     "--in-place", is_flag=True, default=None, help=_("Run in the project folder itself instead of a snapshot.")
 )

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
         "with the lines they came from, time of a step, batch, memory, and files that it wrote. A program of "
         "`hackathon port` for PyTorch (NAME.ported.py) then runs on 2 processes beside NAME.py on 1, with the same "
         "samples in each step, and their losses are compared. Ends with "
-        "`ready`, or with what to correct (exit code 1). Takes the cluster's debug queue where its profile "
+        "`ready`, or with what to correct. Takes the cluster's debug queue where its profile "
         "marks one. Nothing of it counts as a result. After Ctrl-C the same command continues.\n"
         "\n"
         "  hackathon try\n"

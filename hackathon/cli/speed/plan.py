@@ -37,7 +37,7 @@ _HELP_TEXTS = {
         "bound: no other plan of the same cost model is faster. `step` is proven for small graphs; larger ones "
         "get the best plan found within --seconds and its gap. MODEL.py:FUNCTION is the user's own code: it "
         "runs in a process of the active Python environment, which captures the model that FUNCTION returns "
-        "with torch.export; --graph runs nothing. Needs numpy. Exit code 1: no plan fits in memory.\n"
+        "with torch.export; --graph runs nothing. Needs numpy.\n"
         "\n"
         "  hackathon plan model.py:build --gpus 8 --memory 16GB --batch 64\n"
         "  hackathon plan --graph graph.json --devices devices.json --micro-batches 8\n"

@@ -46,7 +46,7 @@ _VERDICT_TEXTS = {
     help=_(
         "Compare the result of NEW with that of OLD: the same within the noise of the repeats, faster, slower, "
         "or different in accuracy. Each is a run, a study, or an RO-Crate; several runs separated by commas "
-        "are repeats. Exit code 0: the same or faster; 1: slower, different in accuracy, failed, or unknown.\n"
+        "are repeats.\n"
         "\n"
         "  hackathon compare k3x9 7qpm\n"
         "  hackathon compare published.zip 7qpm\n"

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
         "  hackathon results --plot scaling.svg\n"
         "  hackathon results --format csv > scaling.csv\n"
         "  hackathon results --baseline k3x9   compare with a run of another study\n"
-        "  hackathon results --expect reference.yaml   exit code 1 if a result misses its reference"
+        "  hackathon results --expect reference.yaml   compare with expected results"
     ),
 )
 @click.argument("name", required=False, metavar="[STUDY|RUN]", shell_complete=completing("result"))

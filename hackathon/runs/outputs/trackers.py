@@ -79,8 +79,13 @@ def tracker_files(files: Sequence[OutputFile]) -> list[TrackerFiles]:
         folder = _common([*events])
         entries.append(TrackerFiles(TENSORBOARD, folder or ".", len(events), _logdir(folder)))
     for folder, runs in mlflow_runs(files).items():
-        entries.append(TrackerFiles(MLFLOW, folder, len(runs), f"mlflow ui --backend-store-uri {shell_word(folder)}"))
+        entries.append(TrackerFiles(MLFLOW, folder, len(runs), mlflow_ui(folder)))
     return sorted(entries, key=lambda entry: (entry.tracker, entry.path))
+
+
+def mlflow_ui(folder: str) -> str:
+    """Return the command that shows a tracking folder; newer versions refuse folders without the variable."""
+    return f"MLFLOW_ALLOW_FILE_STORE=true mlflow ui --backend-store-uri {shell_word(folder)}"
 
 
 def _logdir(folder: str) -> str:

@@ -49,6 +49,7 @@ class GridEngineDialect(Dialect):
         "gpu": r"[A-Za-z][A-Za-z0-9_.-]{0,62}=[1-9][0-9]{0,5}",
     }
     sites_are_alike: ClassVar[bool] = False
+    requeue_options: ClassVar[tuple[str, str] | None] = ("-r y", "-r n")
     hosts_command: ClassVar[str] = "awk '!seen[$1]++ { print $1 }' \"$PE_HOSTFILE\""
     id_variable: ClassVar[str] = "JOB_ID"
     # `HOSTNAME` and `TMPDIR` are omitted for every scheduler

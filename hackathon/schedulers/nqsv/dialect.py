@@ -1,7 +1,7 @@
 """How a site's NQSV is used."""
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from hackathon.schedulers.dialect import Dialect, Header
 from hackathon.text.errors import RequestError
@@ -10,6 +10,8 @@ from hackathon.text.errors import RequestError
 @dataclass(frozen=True)
 class NqsvDialect(Dialect):
     """NQSV's options for the account to charge, for kinds of MPI, and for parts of nodes."""
+
+    requeue_options: ClassVar[tuple[str, str] | None] = ("-r y", "-r n")
 
     topology: Literal["openmpi", "intmpi", "necmpi"] | None = None
     """`-T`: whose mpirun starts processes on other nodes. Required: without it every node would run the script."""

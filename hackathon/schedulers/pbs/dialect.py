@@ -16,6 +16,7 @@ class PbsDialect(Dialect):
 
     inherits_path: ClassVar[bool] = False
     asks_memory: ClassVar[bool] = True
+    requeue_options: ClassVar[tuple[str, str] | None] = ("-r y", "-r n")
     hosts_command: ClassVar[str] = "awk '!seen[$0]++' \"$PBS_NODEFILE\""
     id_variable: ClassVar[str] = "PBS_JOBID"
 

@@ -11,6 +11,7 @@ from hackathon.schedulers.dialect import Dialect, Header
 class PjmDialect(Dialect):
     """PJM's options for the account to charge, the resources of a job, and the variant of `pjstat`."""
 
+    requeue_options: ClassVar[tuple[str, str] | None] = ("--restart", "--norestart")
     sends_xcpu: ClassVar[bool] = True
     hosts_command: ClassVar[str] = "awk 'NF && !seen[$1]++ { print $1 }' \"$PJM_O_NODEINF\""
     id_variable: ClassVar[str] = "PJM_JOBID"

@@ -19,6 +19,7 @@ _GPU = re.compile(r"(\d{1,3}|(GPU|MIG)-[A-Za-z0-9-]+)\Z", re.ASCII)
 class SlurmDialect(Dialect):
     """Slurm's options for the account to charge, and for GPUs."""
 
+    requeue_options: ClassVar[tuple[str, str] | None] = ("--requeue", "--no-requeue")
     hosts_command: ClassVar[str] = 'scontrol show hostnames "$SLURM_JOB_NODELIST"'
     asks_memory: ClassVar[bool] = True
     id_variable: ClassVar[str] = "SLURM_JOB_ID"

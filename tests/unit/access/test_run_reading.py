@@ -15,6 +15,7 @@ import pytest
 from hackathon.cli.main import run as command
 from support.samples.rich_runs import write_rich
 from support.samples.runs import Sample, write_study
+from support.trackers import install_mlflow
 
 ROOT = Path(__file__).resolve().parents[3]
 READERS = ("cli", "diagnosis", "index", "logs", "readiness", "runs", "scaling", "usage", "web")
@@ -96,14 +97,16 @@ COMMANDS = (
     "diagnose {failed} --bundle {out}.tar.gz", "compare {good} {failed} --no-ask", "predict --processes 4",
     "rerun {good} --dry-run",
     "publish --to {out} --no-ask", "top --once --no-ask", "top --once --no-ask --json", "clean",
+    "logs {failed} --attempt 1", "export --to mlflow --no-ask --dir {out}-tracking",
     "status {good} --no-ask", "fetch {good} --to {out}-files", "clean --outputs {good}",
 )  # fmt: skip
 
 
 @pytest.mark.slow
 def test_commands_open_files_of_runs_from_the_descriptor_of_the_run(
-    project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    install_mlflow(monkeypatch)
     good, failed = run_named(project), run_named(project, failed=True)
     wrong = []
     for words in COMMANDS:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -177,6 +178,8 @@ def test_every_help_tells_the_exit_codes() -> None:
         context = click.Context(one, info_name=f"hackathon {name}")
         text = " ".join(one.get_help(context).split())
         assert f"Exit code: {exit_codes.line_of(name)}" in text, name
+        told = re.findall(r"(?i)exit (?:code|status)", text.replace(exit_codes.line_of(name), ""))
+        assert len(told) == 1, f"{name}: the last line alone tells the exit codes"
 
 
 def test_the_page_lists_every_meaning_of_an_exit_code() -> None:

@@ -19,7 +19,7 @@ from hackathon.jobs.render import render, render_files
 from hackathon.schedulers import registry
 from support.backends import LocalBackend, Site
 from support.container_stub.command import UsageError, install, parsed
-from support.paths import TESTS
+from support.paths import RUNTIME, TESTS
 from support.runs import request
 
 PROGRAM = """
@@ -224,6 +224,39 @@ def test_mpi_of_an_image_folder(tmp_path: Path, files: tuple[str, ...], mpi: str
     image = image_folder(tmp_path / "image", *files)
     assert refusals(tmp_path, image, mpi=mpi) == refused
     assert refusals(tmp_path, image, mpi=mpi, launcher="torchrun") == set()
+
+
+@pytest.mark.parametrize(
+    ("text", "refused"),
+    [
+        ("import torch.distributed as dist\ndist.init_process_group('gloo')\n", False),
+        ("print('the mpirun of the node starts this')\n", False),
+        ("from mpi4py import MPI\n", True),
+        ("if True:\n    import horovod.torch as hvd\n", True),
+        ('dist.init_process_group(backend="mpi")\n', True),
+        ("from helper import train\n", True),
+    ],
+)
+def test_a_program_without_mpi_needs_none_in_its_image(tmp_path: Path, text: str, refused: bool) -> None:
+    image = image_folder(tmp_path / "image")
+    source = tmp_path / "program"
+    source.mkdir()
+    (source / "train.py").write_text(text)
+    (source / RUNTIME.name).write_bytes(RUNTIME.read_bytes())  # what `submit` puts beside it
+    if "helper" in text:
+        (source / "helper.py").write_text("from mpi4py import MPI\n")
+    asked = {"source": str(source), "framework": None}
+    expected = {"image_no_mpi"} if refused else set()
+    assert refusals(tmp_path, image, mpi="openmpi", command=("python", "train.py"), **asked) == expected
+    chosen = ("python", "train.py", "--backend", "mpi")
+    assert refusals(tmp_path, image, mpi="openmpi", command=chosen, **asked) == {"image_no_mpi"}
+    # what is not Python is not known, and a framework that meets through MPI is
+    assert refusals(tmp_path, image, mpi="openmpi", command=("./solver",), **asked) == {"image_no_mpi"}
+    horovod = {**asked, "framework": "horovod"}
+    assert refusals(tmp_path, image, mpi="openmpi", command=("python", "train.py"), **horovod) == {"image_no_mpi"}
+    other = image_folder(tmp_path / "image", "usr/lib/libmpich.so.12")
+    seen = refusals(tmp_path, other, mpi="openmpi", command=("python", "train.py"), **asked)
+    assert seen == ({"image_other_mpi"} if refused else set())
 
 
 @pytest.mark.parametrize(

@@ -193,3 +193,16 @@ def test_of_a_very_long_file_of_a_meter_the_end_counts(tmp_path: Path, monkeypat
         assert found["samples_per_s"] == statistics.median(7.0 * step for step in whole)
         path.write_text("\n".join(lines) + "\n" + json.dumps({"final": True, "loss": 1.0}) + "\n")
         assert read_metrics(tmp_path, {}, "samples_per_s")["loss"] == 1.0
+
+
+def test_each_number_names_its_source(tmp_path: Path) -> None:
+    """A pattern of the user replaces the Meter's number, and a known format is read without a Meter alone."""
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs" / "rank-0.log").write_text("step 1 loss 0.5 throughput 80.0 samples/s\n" * 3 + "score 7\n")
+    origins: dict[str, str] = {}
+    read_metrics(tmp_path, {"score": {"pattern": r"score (\d+)"}}, "samples_per_s", origins=origins)
+    assert (origins["score"], origins["samples_per_s"]) == ("pattern", "printed")
+    _meter(tmp_path, 0, [_interval(50.0, loss=9.0)])
+    origins = {}
+    read_metrics(tmp_path, {"loss": {"pattern": r"loss ([0-9.]+)"}}, "samples_per_s", origins=origins)
+    assert (origins["loss"], origins["samples_per_s"]) == ("pattern", "meter")

@@ -28,9 +28,9 @@ def put(run: RunDirectory, name: str, content: bytes) -> None:
     path.write_bytes(content)
 
 
-def numbers(run: RunDirectory) -> tuple[dict[str, float], dict[str, str], frozenset[str]]:
+def numbers(run: RunDirectory) -> tuple[dict[str, float], dict[str, str], set[str]]:
     found = final_numbers(run.path, run.known(), over=True)
-    return dict(found.values), dict(found.sure), found.tracked
+    return dict(found.values), dict(found.sure), {name for name, source in found.origins.items() if source == "tracker"}
 
 
 def tracked_run(tmp_path: Path, **changes: object) -> RunDirectory:
@@ -121,7 +121,7 @@ def test_each_tracker_has_its_command() -> None:
         ("W&B", "source/wandb/offline-run-20260101_010101-abcd1234"):
             (1, "wandb sync source/wandb/offline-run-20260101_010101-abcd1234"),
         ("TensorBoard", "source/my runs"): (2, "tensorboard --logdir 'source/my runs'"),
-        ("MLflow", "mlruns"): (2, "mlflow ui --backend-store-uri mlruns"),
+        ("MLflow", "mlruns"): (2, "MLFLOW_ALLOW_FILE_STORE=true mlflow ui --backend-store-uri mlruns"),
         ("MLflow", "source/mlflow.db"): (0, "mlflow ui --backend-store-uri sqlite:///source/mlflow.db"),
     }  # fmt: skip
     assert tracker_files([OutputFile("source/model.pt", 1, 0.0)]) == []

@@ -342,8 +342,8 @@ def test_an_old_study_is_read_as_it_was(old: Path) -> None:
     found = study_results(study, status(runs_of(study), ask=False))
     then = json.loads((old / "results.json").read_text())
     for point in then["points"]:  # this toolkit asks whether they may be believed, and where the time of a step goes
-        point |= {"doubts": [], "shares": None}
-        point["runs"] = [{**run, "doubts": [], "shares": None} for run in point["runs"]]
+        point |= {"doubts": [], "shares": None, "metric_source": "pattern"}
+        point["runs"] = [{**run, "doubts": [], "shares": None, "metric_source": "pattern"} for run in point["runs"]]
     assert {name: found[name] for name in then} == then
     assert set(found) - set(then) == {"series", "metrics_from", "source"}
     names = ("base_processes", "points", "checks", "fit")

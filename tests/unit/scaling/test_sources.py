@@ -1,6 +1,7 @@
 """Which throughput a study is made of, and which scaling it measured."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -104,3 +105,35 @@ def test_series_that_disagree_keep_what_was_asked_for() -> None:
         for size, work in zip((1, 2), works, strict=True)
     ]
     assert study(*runs)["mode"] == "weak"
+
+
+def test_each_point_names_where_its_value_was_read() -> None:
+    name = "samples_per_s"
+
+    def read_from(size: int, origin: str, **more: Any) -> RunResult:
+        return run(size, {name: RATES[size]}, {}, origins={name: origin}, **more)
+
+    def sources(*runs: RunResult) -> list[str | None]:
+        return [point["metric_source"] for point in study(*runs)["points"]]
+
+    assert sources(read_from(1, "meter"), read_from(2, "pattern")) == ["meter", "pattern"]
+    tracked = study(read_from(1, "tracker"), read_from(2, "tracker"))
+    assert (tracked["source"], [point["metric_source"] for point in tracked["points"]]) == ("tracker", ["tracker"] * 2)
+    # a failed run has no value that counts, a running one no value yet
+    assert sources(read_from(1, "printed"), read_from(2, "printed", status="FAILED")) == ["printed", None]
+    running = study(read_from(1, "printed"), read_from(2, "printed", status="RUNNING"))["points"][1]
+    assert running["runs"][0]["metric_source"] is None
+    # the recorder's count replaces what was printed at every point
+    doubted = study(
+        *(run(size, {name: 2 * rate}, {name: rate}, origins={name: "printed"}) for size, rate in RATES.items())
+    )
+    assert {point["metric_source"] for point in doubted["points"]} == {"recorded"} == {doubted["source"]}
+
+
+def test_repeats_that_were_read_differently_have_no_common_source() -> None:
+    name = "samples_per_s"
+    first = run(1, {name: 100.0}, {}, origins={name: "printed"})
+    second = replace(first, id=first.id.replace("aaaa", "bbbb"), origins={name: "tracker"})
+    (point,) = study(first, second)["points"]
+    assert point["metric_source"] is None
+    assert [each["metric_source"] for each in point["runs"]] == ["printed", "tracker"]

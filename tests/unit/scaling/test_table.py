@@ -41,9 +41,9 @@ def test_shape_is_the_agreed_one() -> None:
     assert found["points"][1] == {
         "processes": 2, "nodes": 1, "value": 190.0,
         "spread": {"min": 190.0, "max": 190.0, "stdev": None, "n": 1},
-        "speedup": 1.9, "efficiency": 0.95, "status": "SUCCEEDED", "shares": None,
+        "speedup": 1.9, "efficiency": 0.95, "status": "SUCCEEDED", "shares": None, "metric_source": None,
         "runs": [{"id": "20260301-090000-digits-2p-aaaaaaaa", "job_id": "7", "status": "SUCCEEDED", "value": 190.0,
-                  "doubts": [], "shares": None}],
+                  "doubts": [], "shares": None, "metric_source": None}],
         "doubts": [],
     }  # fmt: skip
 

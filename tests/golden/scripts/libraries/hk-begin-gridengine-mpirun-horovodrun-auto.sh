@@ -12,9 +12,10 @@ hk_begin() { # one job a run: it claims the run by renaming a directory that hol
     fi
   fi
   mkdir -p events logs metrics telemetry env
-  exec >>logs/job.log 2>&1
   HK_ATTEMPT=1
   if [ -s events/job.jsonl ]; then HK_ATTEMPT=$(($(grep -c '"event":"started"' events/job.jsonl) + 1)); fi
+  if [ "$HK_ATTEMPT" -gt 1 ]; then hk_set_logs_aside "logs/attempt-$((HK_ATTEMPT - 1))"; fi
+  exec >>logs/job.log 2>&1
   trap hk_ended EXIT
   trap 'HK_SIGNAL=15; exit 143' TERM
   trap 'HK_SIGNAL=2; exit 130' INT
@@ -26,6 +27,17 @@ hk_begin() { # one job a run: it claims the run by renaming a directory that hol
   HK_CHECKPOINTS=$HK_CHAIN/checkpoints
   export HK_CHECKPOINTS HK_SEGMENT
 }
+hk_set_logs_aside() { # a folder for the logs of the former attempt: who reads a log reads one attempt
+  local file
+  mkdir -p "$1" || return
+  for file in logs/*; do
+    case $file in
+    logs/attempt-*) ;;
+    logs/scheduler*) cp -p "$file" "$1/" && : >"$file" ;; # the scheduler has it open
+    *) mv "$file" "$1/" ;;
+    esac
+  done
+} 2>/dev/null
 hk_ended() { # the EXIT trap
   local code=$?
   trap '' TERM INT HUP
