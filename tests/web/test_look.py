@@ -10,7 +10,7 @@ import pytest
 from hackathon.text.messages import speaking
 from hackathon.text.paths import shipped
 from hackathon.web.page.pages import MENU, Site, environment, style
-from hackathon.web.views.scaling import COLOURS
+from hackathon.web.views.overview import COLOURS
 
 Colour = tuple[float, float, float]
 PAPERS = ("paper", "card")
