@@ -439,6 +439,8 @@ def test_what_was_measured_on_a_laptop_is_told_as_not_compared_everywhere(shared
     assert main_in_csv(shared, "stratus") == {laptop: ("no", "no"), machine: ("yes", "yes")}
     for text in texts_of(shared, "stratus").values():
         number_is_told(text, 1.5, 0.75)
+    for text in (shared.report, home, shared.site_page("teams").text):
+        assert "This machine" not in text and f"· {LAPTOP}" not in text and f"| {LAPTOP} |" not in text
 
 
 def test_teams_and_runs_are_counted_once(shared: Readers) -> None:
