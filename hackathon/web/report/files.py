@@ -89,7 +89,9 @@ def report_files(
                 pictures={chart.survey: (chart.alt, chart.file) for chart in charts if chart.survey},
             )
             teams = [chart for chart in charts if not chart.survey]
-            text = render_markdown("report.md.j2", language, words=words, charts=teams, **values)
+            text = render_markdown(
+                "report.md.j2", language, words=words, charts=teams, repeated=figures["overview"].repeated, **values
+            )
             files[f"report{ending}.md"] = signed(text)
             if word:
                 rasters, other = drawings.rasters(charts, f"report{ending}.docx")

@@ -112,11 +112,13 @@ def test_lost_hours_are_those_of_event_usage(
     # 23 minutes of eight nodes without progress; the idle job and the small ones go on
     assert by_class["hang"] == pytest.approx(8 * 23 / 60, abs=0.01)
     assert total == pytest.approx(sum(row["node_hours"] for row in told["rows"]), abs=1e-5)
+
+    def share(name: str) -> str:
+        return f"{100 * by_class[name] / total:.1f} %"
+
     assert hackathon(["event", "report", "--to", str(tmp_path / "report"), "--lang", "en", "--no-ask"]) == 0
     report = (tmp_path / "report" / "report.md").read_text("utf-8").replace("\\", "")
-    assert (
-        f"Of {total:.1f} node-hours, {100 * by_class['success'] / total:.1f} % went into runs that succeeded" in report
-    )
-    assert re.search(rf"≥ {100 * by_class['hang'] / total:.1f} % into time without progress", report)
+    assert f"What became of {total:.1f} node-hours on reedbush-h: runs that succeeded {share('success')}" in report
+    assert f"failures {share('failure')}, time without progress ≥ {share('hang')}" in report
     sums = re.search(r"\| Sum \| reedbush-h \| \d+ \| ([\d.,]+) \|", report)
     assert sums is not None and sums[1] == number(total, 3)
