@@ -40,7 +40,7 @@ def _ask(folder: Path, options: Sequence[str], *words: str) -> bytes | None:
 
 
 def refusal(folder: Path) -> str:
-    """Return why git refuses a folder, in its own words; empty if it does not, does not answer, or is missing."""
+    """Return why git refuses a folder, as git says it; empty if it does not, does not answer, or is missing."""
     done = _run(folder, _QUIET, ("rev-parse", "--git-dir"))
     if done is None or done.returncode == 0:
         return ""
