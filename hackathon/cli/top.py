@@ -10,7 +10,20 @@ import click
 from hackathon.cli.dashboard import check_team, event_and_folders
 from hackathon.cli.json_output import echo_json
 from hackathon.cli.options import named
-from hackathon.cli.screen.rows import BOLD, DOUBTFUL, GOOD, QUIET, TONES, Part, about, kind_text, numbers_of, who
+from hackathon.cli.screen.rows import (
+    BAD,
+    BOLD,
+    DOUBTFUL,
+    GOOD,
+    QUIET,
+    TONES,
+    Part,
+    about,
+    cost_text,
+    kind_text,
+    numbers_of,
+    who,
+)
 from hackathon.text.errors import HackathonError, RequestError
 from hackathon.text.messages import _, ngettext, pgettext
 
@@ -257,7 +270,10 @@ def _item(item: "NowItem") -> Iterator[list[Part]]:
     kind = _padded(kind_text(item), MARGIN - 10)
     run = f" · {item.name or item.run_id}" + (f" ({item.processes})" if item.processes else "") if item.run_id else ""
     label = who(item) + ("" if item.items else run)
-    yield [(kind, TONES.get(item.kind, DOUBTFUL)), (_padded(item.age, 10), QUIET), (printable(label), BOLD)]
+    cost = f"  {cost_text(item)}" if item.lost_per_hour else ""
+    yield [
+        (kind, TONES.get(item.kind, DOUBTFUL)), (_padded(item.age, 10), QUIET), (printable(label), BOLD), (cost, BAD)
+    ]  # fmt: skip
     yield _under(f"{item.message} – {item.finding}" if item.finding else item.message)
     if item.evidence:
         yield _under(item.evidence, f"  {item.place}" if item.place else "")

@@ -80,22 +80,29 @@ def look(checker: "Checker", *, live: bool) -> None:
 
 
 def _queue(checker: "Checker", name: str, used: "EventCluster", cluster: "Cluster") -> None:
-    if used.queue is None or not cluster.queues or used.queue in cluster.queues:
-        return
-    line = checker.line("clusters", name, "queue")
-    near = nearest(used.queue, cluster.queues)
-    values: dict[str, Any] = {"queue": used.queue, "cluster": name, "near": near, "known": listing(cluster.queues)}
-    checker.add(
-        "error",
-        Message("event_check.queue_near", "{cluster} has no queue {queue}; did you mean `{near}`?")
-        if near
-        else Message(
+    problem = queue_problem(name, used.queue or "", cluster)
+    if problem is not None:
+        message, values = problem
+        checker.add("error", message, checker.line("clusters", name, "queue"), **values)
+
+
+def queue_problem(name: str, queue: str, cluster: "Cluster") -> tuple[Message, dict[str, Any]] | None:
+    """Return a message and its values if a cluster's profile lacks a queue; None if it has it, or lists no queues."""
+    if not queue or not cluster.queues or queue in cluster.queues:
+        return None
+    near = nearest(queue, cluster.queues)
+    values = {"queue": queue, "cluster": name, "near": near, "known": listing(cluster.queues)}
+    if near:
+        return Message("event_check.queue_near", "{cluster} has no queue {queue}; did you mean `{near}`?"), values
+    return (
+        Message(
             "event_check.queue_unknown",
             "{cluster} has no queue {queue}; known: {known}",
-            hint="If the queue was created for the event, add it to the cluster's profile.",
+            hint="If the queue was created for the event: copy the cluster's profile to "
+            "templates/clusters/{cluster}.yaml beside hackathon.yaml and add the queue there under `queues:` "
+            "(hackathon docs add-a-cluster)",
         ),
-        line,
-        **values,
+        values,
     )
 
 

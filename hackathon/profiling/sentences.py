@@ -28,9 +28,12 @@ def sentences(processes: int, shares: Mapping[str, Any] | None) -> list[str]:
 
     `shares`: as in the results JSON.
     """
-    if not shares:
-        return []
-    hints = [
+    return [point_sentence(processes, shares), *hints(processes, shares)] if shares else []
+
+
+def hints(processes: int, shares: Mapping[str, Any]) -> list[str]:
+    """Return the advice of a point's shares as sentences."""
+    return [
         ngettext(
             "{processes} process, to try: {text}",
             "{processes} processes, to try: {text}",
@@ -40,7 +43,6 @@ def sentences(processes: int, shares: Mapping[str, Any] | None) -> list[str]:
         )
         for hint in shares["advice"]
     ]
-    return [point_sentence(processes, shares), *hints]
 
 
 def points_sentences(points: Sequence[tuple[int, Mapping[str, Any] | None]]) -> list[str]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from hackathon.jobs.settings import settings_text, value_text
-from hackathon.profiling.sentences import points_sentences
+from hackathon.profiling.sentences import hints, points_sentences
 from hackathon.scaling.doubts import is_false
 from hackathon.scaling.table import SUCCEEDED, TARGET, points_of, series_of
 from hackathon.text.csv_cells import harmless
@@ -147,10 +147,11 @@ def below_target(point: Mapping[str, Any]) -> bool:
     return point["efficiency"] is not None and point["efficiency"] < TARGET
 
 
-def remarks(results: Mapping[str, Any]) -> list[str]:
+def remarks(results: Mapping[str, Any], *, shares: bool = True) -> list[str]:
     """Return the sentences under the table: base, 75 % line, check, fit, failures, notes and tags.
 
-    With several series, a sentence about one of them begins with its settings.
+    `shares`: with the split of the steps, which a page with its chart leaves out. With several series, a sentence
+    about one of them begins with its settings.
     """
     series = series_of(results)
     lines = basis(results)
@@ -174,7 +175,7 @@ def remarks(results: Mapping[str, Any]) -> list[str]:
             elif number == 0:
                 lines.append(f"{_('each combination')}: {line}")
     for single in series:
-        own = [*_shares(single), *_doubts(single), *_failures(single)]
+        own = [*(_shares(single) if shares else ()), *_doubts(single), *_failures(single)]
         lines += [line if len(series) == 1 else f"{label(single)}: {line}" for line in own]
     lines += [
         _(
@@ -274,6 +275,18 @@ def _doubts(results: Mapping[str, Any]) -> list[str]:
         for point in results["points"]
         for doubt in point["doubts"]
     ]
+
+
+def share_hints(results: Mapping[str, Any]) -> list[str]:
+    """Return the advice of the split of the points' steps, each text once, as a page has it below the chart."""
+    return list(
+        dict.fromkeys(
+            text
+            for point in points_of(results)
+            if point["value"] is not None and point["shares"]
+            for text in hints(point["processes"], point["shares"])
+        )
+    )
 
 
 def _shares(results: Mapping[str, Any]) -> list[str]:

@@ -15,6 +15,12 @@ CLASS_TEXTS = {
     "running": NP_("hours", "running"),
     "unknown": N_("end not known"),
 }
+PART_TEXTS = {
+    "success": N_("runs that succeeded"),
+    "failure": N_("failures"),
+    "hang": N_("time without progress"),
+    "idle": N_("GPUs that never worked"),
+}
 ALWAYS = ("success", "failure", "hang", "idle")
 """Classes with a column even where they have no hours."""
 
@@ -103,7 +109,7 @@ def lost_json(hours: Sequence[Hours]) -> list[dict[str, Any]]:
 
 
 def lost_sentence(hours: Sequence[Hours]) -> str:
-    """Return one sentence about lost hours, of the cluster with the most; empty if nothing was used.
+    """Return sentences about lost hours, of the cluster with the most; empty if nothing was used.
 
     `hours`: by cluster alone.
     """
@@ -111,17 +117,18 @@ def lost_sentence(hours: Sequence[Hours]) -> str:
     if entry is None or not entry.total:
         return ""
 
-    def percent_of(name: str) -> str:
-        value = entry.of(name)
-        share = _("not known") if value is None else f"{100 * value / entry.total:.1f} %"
-        return _least(entry, name) + share
-
+    shares = [
+        f"{_(PART_TEXTS[name])} {_least(entry, name)}{100 * value / entry.total:.1f} %"
+        for name in ALWAYS
+        if (value := entry.of(name)) is not None
+    ]
     text = _(
-        "Of {total} node-hours, {success} went into runs that succeeded, {failure} into failures, {hang} into time "
-        "without progress, and {idle} into GPUs that never worked.",
-        total=f"{entry.total:.1f}", success=percent_of("success"), failure=percent_of("failure"), hang=percent_of(HANG),
-        idle=percent_of(IDLE),
+        "What became of {total} node-hours on {cluster}: {parts}.",
+        total=f"{entry.total:.1f}", cluster=entry.cluster or "–", parts=_(", ").join(shares),
     )  # fmt: skip
+    missing = [_(PART_TEXTS[name]) for name in ALWAYS if entry.of(name) is None]
+    if missing:
+        text += " " + _("Not known: {parts}.", parts=_(", ").join(missing))
     if entry.energy is None:
         return text
     energy = _(

@@ -54,10 +54,11 @@ def without_drawing() -> Iterator[None]:
 
 
 class Tables(HTMLParser):
-    """A page: its tables by class as rows of texts, list items, facts (name → value), and all of its text."""
+    """A page: tables by class as rows of texts, list items, facts (name → value), words of pictures, and all text."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
+        self.descriptions: list[str] = []
         self.tables: dict[str, list[list[str]]] = {}
         self.items: list[str] = []
         self.facts: dict[str, str] = {}
@@ -71,6 +72,8 @@ class Tables(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         known = dict(attrs)
+        if known.get("role") == "img":
+            self.descriptions.append(known.get("aria-label") or "")
         if self._quiet or tag in ("script", "style", "svg") or known.get("aria-hidden") == "true":
             self._quiet += tag not in ("meta", "link", "br", "img", "input", "rect", "path", "line")
         elif known.get("class") == "spoken" and tag == "span":

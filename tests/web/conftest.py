@@ -10,7 +10,7 @@ import pytest
 from hackathon.scaling import plot
 from hackathon.scaling.drawer import Drawer
 from hackathon.web.page import figures
-from hackathon.web.report import files, slide_files
+from hackathon.web.report import drawings, slide_files
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -28,7 +28,7 @@ def one_drawing_process() -> Iterator[None]:
         return (drawer.pictures if os.getpid() == owner else plot.pictures)(specs, form)
 
     with pytest.MonkeyPatch.context() as patch:
-        for module in (figures, files, slide_files):
+        for module in (figures, drawings, slide_files):
             patch.setattr(module, "pictures", pictures)
         yield
     drawer.stop()

@@ -132,7 +132,9 @@ def test_the_first_page_says_whose_event_it_is_and_who_helped(folder: Path, tmp_
     (logo,) = page.named("img")
     assert (logo["src"], logo["width"], logo["height"]) == ("logo.png", "40", "20")
     assert b"Taro" not in (found.folder / "logo.png").read_bytes() and found.warnings == []
-    assert "class=plot id=all-speedup" in read(found, "index.html"), "the picture of all teams is on the first page"
+    assert "class=plot id=all-weak-speedup" in read(found, "index.html"), (
+        "the picture of all teams is on the first page"
+    )
     assert residues(found.folder, list(found.files), found.mask) == []
 
 

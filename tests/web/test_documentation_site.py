@@ -93,5 +93,10 @@ def test_a_page_opened_from_a_folder_can_be_searched(
     field = page.get_by_role("textbox")
     field.fill(words)
     field.press("Shift")  # the theme listens to keys
-    expect(page.locator(".md-search-result__item").filter(has_text=heading).first).to_be_visible(timeout=60_000)
+    result = page.locator(".md-search-result__item").filter(has_text=heading).first
+    expect(result).to_be_visible(timeout=60_000)
+    results = page.locator(".md-search-result__item > a").evaluate_all("all => all.map(each => each.href)")
+    assert results and all(("/ja/" in address) == bool(folder) for address in results), "the reader's language alone"
+    result.locator("a").first.click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text(heading)
     page.close()

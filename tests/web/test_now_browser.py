@@ -1,10 +1,12 @@
 """The afternoon of an event in headless Chromium: all that wants a tutor on the first screen, by keys, on the wall."""
 
+import io
 import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -14,12 +16,20 @@ from playwright.sync_api import Browser, Page, expect
 
 from support.pages import browser as browsing
 from support.pages.browser import PATIENCE, PHONE, Look, html_problems, looks
+from support.paths import ROOT
 from support.samples.afternoon import TEAMS, write_afternoon
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
 WIDE = {"width": 1440, "height": 900}
 LOOKS = (Look(WIDE, axe="all"), Look(WIDE, "dark", axe="colours"), Look(PHONE, axe="all"), Look(PHONE, "dark"))
 MATTERS = 11
+PICTURE = ROOT / "docs" / "assets" / "now.png"
+"""The README's picture of Now: 1440 × 700 pixels at three quarters of their size."""
+GRID, UNLIKE = (90, 44), 3.0
+"""Pictures are compared by so many fields; the mean difference (of 255) from which on they show another page."""
 
 
 @pytest.fixture(scope="module")
@@ -123,13 +133,44 @@ def test_without_scripts_a_page_refreshes_itself_unless_somebody_reads_or_writes
         assert page.evaluate(f"document.querySelector('{refresh}')") is None, "scripts refresh what has changed"
 
 
+def unlike(one: "Image", other: "Image") -> float:
+    """Return the mean difference of two pictures' fields, which other clocks and fonts change little."""
+    fields = [picture.convert("L").resize(GRID).tobytes() for picture in (one, other)]
+    return sum(abs(a - b) for a, b in zip(*fields, strict=True)) / len(fields[0])
+
+
+def test_the_picture_of_the_readme_shows_this_page(browser: Browser, origin: str) -> None:
+    """`HACKATHON_GOLDEN=write` takes it anew."""
+    images = pytest.importorskip("PIL.Image")
+    with visit(browser, origin, "/en/now", device_scale_factor=0.75) as page:
+        settled(page)
+        page.set_viewport_size({"width": 1440, "height": 700})
+        expect(page.locator(".help > .matter")).to_have_count(MATTERS)
+        shot = images.open(io.BytesIO(page.screenshot())).convert("RGB")
+        page.goto(page.url.replace("/now", "/schedule"))
+        elsewhere = images.open(io.BytesIO(page.screenshot())).convert("RGB")
+    if os.environ.get("HACKATHON_GOLDEN") == "write":
+        shot.quantize(128).save(PICTURE, optimize=True)
+    picture = images.open(PICTURE).convert("RGB")
+    assert picture.size == shot.size == (1080, 525)
+    row_less = images.new("RGB", picture.size, "white")
+    row_less.paste(picture.crop((0, 0, 1080, 120)))
+    row_less.paste(picture.crop((0, 160, 1080, 525)), (0, 120))
+    for other in (elsewhere, row_less):
+        assert unlike(picture, other) > UNLIKE, "another page, and one with a matter less, are seen"
+    assert unlike(picture, shot) < UNLIKE, "HACKATHON_GOLDEN=write pytest -m '' tests/web/test_now_browser.py"
+
+
 @pytest.mark.parametrize("language", ["en", "ja"])
 def test_pages_are_sound_and_fit(browser: Browser, origin: str, language: str, tmp_path: Path) -> None:
     with visit(browser, origin, f"/{language}/now") as page:
         settled(page)
         hung = page.locator(".matter-runs a").first.get_attribute("href")
         start = page.url.rpartition("/")[0]
-        pages = {"now": "now", "wall": "wall", "hung": str(hung).rpartition("/")[2], "team": "team?key=Drizzle"}
+        pages = {
+            "now": "now", "wall": "wall", "hung": str(hung).rpartition("/")[2], "team": "team?key=Drizzle",
+            "teams": "teams", "surveys": "surveys", "runs": "runs",
+        }  # fmt: skip
         for kind, address in pages.items():
             answer = page.goto(f"{start}/{address}")
             assert answer is not None

@@ -1,5 +1,6 @@
 """The scaling results of all teams: who is drawn, in what order, beside which published figures."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from urllib.parse import quote
@@ -12,9 +13,11 @@ from hackathon.index.record import RunEntry
 from hackathon.text.messages import speaking
 from hackathon.web.page.figures import drawn
 from hackathon.web.page.references import read_references
-from hackathon.web.views.scaling import COLOURS, SHAPES, SHOWN, Overview, overview, overview_figures, values
+from hackathon.web.views.overview import COLOURS, SHAPES, SHOWN, Overview, overview
+from hackathon.web.views.scaling import overview_figures, values
 from support.pages.rendered import HOSTILE, harmless, page, read
 from support.samples.event import NAMES, write_event
+from support.samples.runs import Sample, write_study
 from support.samples.source import event_source, folder_source
 
 
@@ -46,7 +49,7 @@ def test_each_team_is_there_with_its_best_study_the_fastest_first(source: Catalo
         assert result.name == "tuned" and result.further == 1, "the later study was faster"
         assert result.processes == 16 and result.base == 1 and (result.good, result.total) == (10, 10)
         assert result.efficiency == pytest.approx(result.speedup / 16)
-        assert [size for size, _, _ in result.points] == [1, 2, 4, 8, 16]
+        assert [point.processes for point in result.points] == [1, 2, 4, 8, 16]
         assert result.clusters == ("reedbush-h",) and result.mode == "weak"
     marks = [(result.mark.colour, result.mark.shape) for result in view.results if result.mark]
     assert len(set(marks)) == 8 and {colour for colour, _ in marks} == set(COLOURS)
@@ -122,6 +125,82 @@ def test_a_study_from_more_than_one_process_begins_on_the_ideal_line() -> None:
     assert [point["told"] for point in points] == ["1 ×", "3 ×"]
     assert speedup.rows[:2] == (("big", "4", "1"), ("big", "16", "3"))
     assert efficiency.rows[1] == ("big", "16", "75.0 %")
+
+
+def _written(folder: Path, team: str, values: dict[int, tuple[float, ...]], *, mode: str, cluster: str) -> None:
+    """Write a study with repeats: steps of a fixed work per process (weak) or of a fixed sum (strong)."""
+    samples = [Sample(size, value) for size, repeats in values.items() for value in repeats]
+    study = write_study(folder / team / "train", samples, team=team)
+    path = study.project / "studies" / study.id / "study.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "mode": mode}))
+    for run in (study.project / "runs").iterdir():
+        request = json.loads((run / "request.json").read_text())
+        (run / "request.json").write_text(json.dumps({**request, "mode": mode, "cluster": cluster}))
+        if mode == "strong":
+            metrics = run / "metrics" / "rank-0.jsonl"
+            rows = [json.loads(line) for line in metrics.read_text().splitlines()]
+            for row in rows:
+                if not row.get("final"):
+                    row |= {"samples": 4096, "seconds": row["seconds"] * 4096 / row["samples"]}
+            metrics.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+
+
+def _moved(team: str, values: dict[int, tuple[float, ...]], clusters: dict[int, str]) -> list[RunEntry]:
+    """Return the runs of a study with repeats, on several machines."""
+    return [
+        replace(run, id=f"{run.id}-{number}", cluster=clusters.get(run.processes, "a"), value=value,
+                numbers=(("samples_per_s", value),))
+        for run in _runs(team, dict.fromkeys(values, 1.0))
+        for number, value in enumerate(values[run.processes])
+    ]  # fmt: skip
+
+
+def test_weak_and_strong_scaling_have_pictures_of_their_own_and_repeats_have_bars(
+    tmp_path: Path,
+) -> None:
+    _written(tmp_path, "w", {1: (1000.0,), 2: (1800.0, 1900.0, 2000.0), 4: (3600.0,)}, mode="weak", cluster="a")
+    _written(tmp_path, "s", {1: (1000.0, 1200.0), 4: (2000.0, 2400.0)}, mode="strong", cluster="b")
+    source = folder_source([tmp_path / "w" / "train", tmp_path / "s" / "train"], tmp_path / "index.sqlite")
+    with speaking("en"):
+        view = overview(source)
+        figures = {figure.name: figure for figure in overview_figures(view)}
+    assert list(figures) == ["all-weak-speedup", "all-weak-efficiency", "all-strong-speedup", "all-strong-efficiency"]
+    assert [figure.title for figure in figures.values()] == [
+        "Speed-up · weak scaling", "Parallel efficiency · weak scaling", "Speed-up · strong scaling",
+        "Parallel efficiency · strong scaling",
+    ]  # fmt: skip
+    for name, team in (("weak", "w"), ("strong", "s")):
+        for panel in ("speedup", "efficiency"):
+            datasets = figures[f"all-{name}-{panel}"].spec["datasets"]
+            assert {point["name"] for point in datasets["points"]} == {team}
+    # 1900 ± 100 of 1000 are 1.9 ± 0.1 and 95 ± 5 %; a single run has no bar
+    (bar,) = figures["all-weak-speedup"].spec["datasets"]["bars"]
+    assert (bar["processes"], bar["low"], bar["high"]) == (2, pytest.approx(1.8), pytest.approx(2.0))
+    (bar,) = figures["all-weak-efficiency"].spec["datasets"]["bars"]
+    assert (bar["low"], bar["high"]) == (pytest.approx(0.9), pytest.approx(1.0))
+    assert figures["all-weak-speedup"].rows[:3] == (("w", "1", "1"), ("w", "2", "1.9 ± 0.1"), ("w", "4", "3.6"))
+    assert figures["all-weak-efficiency"].rows[1] == ("w", "2", "95.0 ± 5.0 %")
+    assert [bar["processes"] for bar in figures["all-strong-speedup"].spec["datasets"]["bars"]] == [1, 4]
+    assert view.repeated and view.machines
+    plain = _view(_runs("a", {1: 1.0, 2: 1.9}))
+    assert not plain.machines and not plain.repeated
+
+
+def test_a_bar_that_reaches_zero_ends_below_the_axis() -> None:
+    view = _view(_moved("w", {1: (10.0,), 2: (2.0, 40.0)}, {}))
+    speedup = overview_figures(view)[0].spec
+    (bar,) = speedup["datasets"]["bars"]
+    assert 0 < bar["low"] < speedup["encoding"]["y"]["scale"]["domain"][0] < bar["high"]
+
+
+def test_a_line_does_not_lead_from_one_machine_to_another() -> None:
+    moved = _moved("w", {1: (10.0,), 2: (19.0,), 4: (50.0,)}, {4: "b"})
+    (speedup, _) = overview_figures(_view(moved))
+    assert [point["machine"] for point in speedup.spec["datasets"]["points"]] == ["a", "a", "b"]
+    lines = [layer for layer in speedup.spec["layer"]
+             if layer["data"]["name"] in ("points", "others") and layer["mark"]["type"] == "line"]  # fmt: skip
+    assert len(lines) == 2
+    assert all({"field": "machine", "type": "nominal"} in layer["encoding"]["detail"] for layer in lines)
 
 
 def test_published_results_are_beside_the_teams(source: Catalog) -> None:

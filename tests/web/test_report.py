@@ -1,6 +1,7 @@
 """The report on an event: what it says, what it leaves out, and that nothing of somebody else's is lost."""
 
 import io
+import json
 import re
 import shutil
 import sys
@@ -27,13 +28,15 @@ from hackathon.text.endings import POLITE, plain_style
 from hackathon.text.errors import RequestError
 from hackathon.text.messages import speaking
 from hackathon.usage.usage import usage
+from hackathon.web.masking.event_mask import mask_of
 from hackathon.web.page import figures
 from hackathon.web.page.dates import days_text
-from hackathon.web.report import files as files_of_report
+from hackathon.web.report import drawings
 from hackathon.web.report import signed_files as made_files
 from hackathon.web.report.files import report_files
 from hackathon.web.report.report import report_view, told_apart
 from hackathon.web.report.signed_files import MARK, signed, unchanged, write_together
+from hackathon.web.views.published_surveys import published
 from hackathon.web.views.survey import survey_view
 from support.event_2019 import MEANS, TEAMS, event_2019
 from support.pages.rendered import HOSTILE, NOT_SHOWN, Page
@@ -78,7 +81,7 @@ def event(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is drawn but for `written`, which has all of its pictures before a test begins."""
     picture = b'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><path stroke="#000" d="M0,0L9,9"/></svg>'
-    for module in (figures, files_of_report):
+    for module in (figures, drawings):
         monkeypatch.setattr(module, "pictures", lambda specs, form: [picture for _ in specs])
 
 
@@ -126,7 +129,9 @@ def test_the_files_are_there_in_both_languages(written: tuple[Path, str, str]) -
     folder, out, _ = written
     names = {path.name for path in folder.iterdir()}
     assert names == {
-        "report.md", "report.ja.md", "report.html", "report.ja.html", "report-after.svg", "report-after.ja.svg",
+        "report.md", "report.ja.md", "report.html", "report.ja.html",
+        *(f"report-{chart}{ending}.svg" for ending in ("", ".ja")
+          for chart in ("after", "teams-weak-speedup", "teams-weak-efficiency")),
     }  # fmt: skip
     assert out.count("written: ") == len(names)
     assert all(unchanged(path) for path in folder.iterdir())
@@ -152,6 +157,51 @@ def test_a_report_for_word(event: Path) -> None:
         assert "**" not in text and "\\" not in text and "<!--" not in text
         assert {"en": "Check early.", "ja": "準備の確認を早めに行う。"}[language] in text
         assert not any(word in text for word in ("akari", "a017", "/lustre"))
+
+
+def test_charts_are_in_the_report_for_word_with_their_words(event: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As PNG of the specification whose SVG stands beside the Markdown; the words of each are in both."""
+    docx = pytest.importorskip("docx")
+    orders: list[tuple[str, list[dict[str, object]]]] = []
+
+    def pictures(specs: list[dict[str, object]], form: str) -> list[bytes]:
+        orders.append((form, specs))
+        return [png(96, 72) if form == "png" else b"<svg xmlns='http://www.w3.org/2000/svg'/>" for _ in specs]
+
+    monkeypatch.setattr(drawings, "pictures", pictures)
+    monkeypatch.setattr(drawings, "has_japanese", lambda: True)
+    source = _source(event)
+    surveys = published(source)
+    files, _ = report_files(source, ["en", "ja"], surveys=surveys, word=True)
+    assert [form for form, _ in orders] == ["svg", "png", "svg", "png"]
+    assert orders[0][1] == orders[1][1] and orders[2][1] == orders[3][1]
+    for name, first in (("report", "weak scaling: Speed-up over"), ("report.ja", "弱スケーリング: ")):
+        raw, markdown = files[f"{name}.docx"], files[f"{name}.md"]
+        assert isinstance(raw, bytes) and isinstance(markdown, str)
+        described = [shape._inline.docPr.get("descr") for shape in docx.Document(io.BytesIO(raw)).inline_shapes]
+        in_markdown = re.findall(r"!\[((?:\\.|[^\]\\])*)\]", markdown)
+        assert len(described) == 3 and described == [re.sub(r"\\(.)", r"\1", text) for text in in_markdown]
+        assert described[0].startswith(first) and "Aurora" in described[0]
+    legend = json.dumps(orders[0][1][0])
+    assert "Borealis" in legend and "labelExpr" in legend, "a chart without a key beside it names its curves"
+
+
+def test_charts_of_a_report_without_a_japanese_font_and_with_masked_teams(
+    event: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("docx")
+    orders: list[tuple[str, list[dict[str, object]]]] = []
+    monkeypatch.setattr(drawings, "pictures", lambda specs, form: orders.append((form, specs)) or [])
+    monkeypatch.setattr(drawings, "has_japanese", lambda: False)
+    source = _source(event)
+    charts = drawings.charts_of(source, published(source), "en", "", mask_of(source, [], source.event.publish))  # type: ignore[union-attr]
+    _, problem = drawings.rasters(charts, "report.docx")
+    assert "2 charts" in problem and "report.docx" in problem and "no Japanese font" in problem, "one team is ひので"
+    assert [(form, len(specs)) for form, specs in orders] == [("png", 1)]
+    masked = _source(event, publish=replace(load_event(event).publish, teams=False))
+    report_files(masked, ["en"])
+    words = json.dumps(orders[-1][1], ensure_ascii=False)
+    assert "Borealis" not in words and "ひので" not in words and "team-2" in words
 
 
 def test_a_changed_report_for_word_is_not_written_over(event: Path, tmp_path: Path) -> None:
@@ -306,8 +356,8 @@ def test_what_is_not_published_is_not_in_it(event: Path, rule: str, gone: str) -
 def test_teams_without_names(event: Path) -> None:
     source = _source(event, publish=replace(load_event(event).publish, teams=False))
     files, _ = report_files(source, ["en"])
-    for text in files.values():
-        assert "Borealis" not in text and "ひので" not in text and "team-2" in text
+    for name, text in files.items():
+        assert "Borealis" not in text and "ひので" not in text and ("team-2" in text or name.endswith(".svg"))
 
 
 def test_free_answers_wait_for_somebody_to_read_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -261,6 +261,14 @@ def test_what_a_run_told_at_its_end_is_there_in_numbers_and_words(project: Path)
     assert DIGEST in html_of(source_of(project), view.key) and view_of(source_of(project), failed).texts == ()
 
 
+def test_a_run_is_not_compared_with_one_that_waits(project: Path) -> None:
+    first, failed, last = runs_of(project)
+    source = source_of(project)
+    waiting = [replace(run, state="QUEUED") if run.id == failed.name else run for run in source.summaries]
+    view = view_of(replace(source, summaries=waiting), last)
+    assert view.previous is not None and view.previous.id == first.name
+
+
 def test_other_runs_are_linked(project: Path) -> None:
     first, failed, last = runs_of(project)
     source = source_of(project)

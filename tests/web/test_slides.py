@@ -157,6 +157,8 @@ def test_the_largest_speedup_is_told_as_everywhere_else(
     for name, head in (("x.md", "## {}\n"), ("x.html", "<h2>{}</h2>")):
         text = (tmp_path / name).read_text("utf-8")
         assert said in text, name
+        (row,) = [line for line in text.splitlines() if line.startswith("| 4 |") or 'class="n">4</th>' in line]
+        assert (" ▼" in row) == (speeds[1] < speeds[0]), "marked in the table, as its remark says"
         assert (head.format("No speed-up") in text) == (speeds[1] < speeds[0]), name
 
 

@@ -142,6 +142,23 @@ def test_use_counts_running_jobs_until_now_and_tokens_by_the_profile(tmp_path: P
     assert "15 tokens" in Page(page_of(source, "teams")).text
 
 
+def test_use_of_several_computers_names_each(event: Catalog) -> None:
+    first, second = _run(0, cluster="kashiwa"), _run(1, cluster="hongo")
+    cells = page_of(_with(event, summaries=[first, second]), "teams").partition("What became")[0]
+    assert all(f'<span class="under">{name}' in cells for name in ("kashiwa", "hongo"))
+    alone = page_of(_with(event, summaries=[_run(0, cluster="reedbush-h")]), "teams")
+    assert '<span class="under">reedbush-h' not in alone
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_two_studies_of_one_name_are_told_apart_on_the_teams_page(tmp_path: Path) -> None:
+    for start in (1_548_290_000.0, 1_548_390_000.0):
+        write_study(tmp_path / "unet", [Sample(1, 100.0), Sample(2, 190.0)], title="unet", team="", start=start)
+    view = view_of(folder_source([tmp_path / "unet"], tmp_path / "i"), "team", "unet")
+    assert set(view.curves) == {folder.name for folder in (tmp_path / "unet" / "studies").iterdir()}
+    assert len(view.curves) == 2
+
+
 def test_gpu_utilisation_is_that_of_what_runs_now_and_the_last_finding_is_the_newest(event: Catalog) -> None:
     runs = [
         _run(5, state="RUNNING", ended=None, gpu_percent=90.0, gpus=6),

@@ -180,6 +180,21 @@ def test_what_is_above_and_below_is_counted() -> None:
     assert Screen(_many(20)).lines("", 80, 24)[-2] == [("", QUIET)]
 
 
+def test_what_a_matter_costs_is_a_column_where_it_fits() -> None:
+    """With the words of the Now page; a narrow screen and matters that cost nothing keep their columns."""
+    hung = NowItem("stands", "雲", "u2", "x", "no output", 1.0, id="h", lost_per_hour=8)
+    view = replace(_many(2), items=(hung, *_many(2).items))
+    wide, narrow = _text(Screen(view), 100), _text(Screen(view), 99)
+    assert "8 node-h/h lost" in wide[2] and wide[2].index("8 node-h/h lost") < wide[2].index("no output")
+    assert width(wide[2].partition("no output")[0]) == width(wide[3].partition("8 プロセス")[0]), "one column"
+    assert "node-h/h" not in "\n".join(narrow) and "node-h/h" not in "\n".join(_text(Screen(_many(2)), 200))
+    screen = Screen(view)
+    screen.press(ENTER)
+    assert "8 node-h/h lost" in "\n".join(_text(screen))
+    once = ["".join(part for part, _ in parts) for parts in lines(view, "E")]
+    assert [line for line in once if "node-h/h" in line] == [line for line in once if "雲" in line]
+
+
 def test_the_selected_matter_stays_selected() -> None:
     """Whatever comes above it; one that is settled while it is open leads back to the list."""
     screen = Screen(_many(3))

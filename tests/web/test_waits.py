@@ -3,13 +3,14 @@
 import json
 import os
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from hackathon.diagnosis.hangs.hang import last_collective
 from hackathon.index.catalog import Catalog
-from hackathon.index.record import key_of
+from hackathon.index.record import CauseText, key_of
 from hackathon.web.progress.waits import RunWaits
 from support.pages.rendered import read
 from support.samples.afternoon import HUNG, LATE, REDUCE, write_afternoon
@@ -61,6 +62,18 @@ def test_the_rank_that_keeps_the_others_waiting_stands_first(hung: Path) -> None
     assert tiles == 3, "throughput, loss and the use of the GPUs"
     ja = page_of(source(hung), "run", key_of(str(hung.parents[1]), hung.name), "ja")
     assert "ランク 7 は train.py:61 の load_batch にいます" in ja
+
+
+def test_the_diagnosis_of_the_same_standstill_is_not_said_again(hung: Path) -> None:
+    looked = source(hung)
+    message, advice = "The program stood still: rank 7 was at train.py:61", "Look at train.py:61 first"
+    told = {"en": CauseText(message, advice=advice, causes=(("Another way", "hackathon logs x --rank 7"),))}
+    for rule, said in (("hang-stacks", False), ("cuda-out-of-memory", True)):
+        runs = [replace(run, told=told, rule=rule, part="framework") if run.id == hung.name else run
+                for run in looked.summaries]  # fmt: skip
+        text = read(page_of(replace(looked, summaries=runs), "run", key_of(str(hung.parents[1]), hung.name))).text
+        assert (message in text) == said, "another cause is told beside it"
+        assert text.count(advice) == 1 and "hackathon logs x --rank 7" in text
 
 
 def test_stacks_from_before_the_last_output_do_not_count(hung: Path) -> None:

@@ -125,7 +125,9 @@ def command(
         text, news = copied(source, teams)
     else:
         interactive = not any(values.values()) and not as_json and sys.stdin.isatty() and sys.stderr.isatty()
-        text, news = drafted(_asked(folder, teams) if interactive else _draft(folder, values, teams))
+        draft = _asked(folder, teams) if interactive else _draft(folder, values, teams)
+        _say_queue(folder, draft)
+        text, news = drafted(draft)
     if teams and (unchanged := left_as_written(text, source or path, teams.teams)):
         warning = _(
             "the table lists other members, tutors, or another group for teams that hackathon.yaml already "
@@ -189,6 +191,21 @@ def _draft(folder: Path, values: dict[str, Any], table: "ParticipantTable | None
         teams=table.teams if table else (),
         tutors=tuple(values["tutors"]),
     )
+
+
+def _say_queue(folder: Path, draft: "Draft") -> None:
+    """Warn of a queue that the cluster's profile lacks; the file is written all the same."""
+    from hackathon.event.machines import queue_problem
+    from hackathon.schedulers.registry import load_cluster
+
+    if not draft.cluster:
+        return
+    problem = queue_problem(draft.cluster, draft.queue, load_cluster(draft.cluster, [folder]))
+    if problem is not None:
+        message, values = problem
+        click.echo(f"{_('warning')}: {printable(_(message.text, **values))}", err=True)
+        if message.hint:
+            click.echo(f"  → {printable(_(message.hint, **values))}", err=True)
 
 
 def _asked(folder: Path, table: "ParticipantTable | None") -> "Draft":

@@ -27,6 +27,8 @@ BAD, ASKED, DOUBTFUL, GOOD, QUIET, BOLD = "red", "cyan", "yellow", "green", "dim
 TONES = {"asked": ASKED, "failed": BAD, "lost": BAD}
 WHO = 4
 """The part of the columns that a team and its member take at most: 1/WHO."""
+ROOMY = 100
+"""Columns from which on the table has what a matter costs; a narrower one has it in the details only."""
 INDENT = "  "
 
 Part = tuple[str, str]
@@ -43,6 +45,8 @@ class ScreenRow:
     age: str
     who: str
     text: str
+    cost: str = ""
+    """The node-hours that it loses per hour; empty if it loses none."""
     item: "NowItem | None" = None
     well: "Well | None" = None
     old: bool = False
@@ -63,8 +67,8 @@ def _matter(item: "NowItem", *, old: bool = False) -> ScreenRow:
     more = f" (+{item.more})" if item.more else ""
     tone = QUIET if old or item.helper else TONES.get(item.kind, DOUBTFUL)
     return ScreenRow(
-        item.id, kind_text(item), tone, item.age, printable(who(item)), printable(f"{taken}{message}{more}"), item,
-        old=old,
+        item.id, kind_text(item), tone, item.age, printable(who(item)), printable(f"{taken}{message}{more}"),
+        cost_text(item), item, old=old,
     )  # fmt: skip
 
 
@@ -81,6 +85,11 @@ def _run(run: "Well") -> ScreenRow:
 def kind_text(item: "NowItem") -> str:
     """Return the kind of a matter in one or two words."""
     return _(KIND_TEXTS[item.kind])
+
+
+def cost_text(item: "NowItem") -> str:
+    """Return the node-hours that a matter loses per hour, as the Now page words them; empty if it loses none."""
+    return _("{count} node-h/h lost", count=item.lost_per_hour) if item.lost_per_hour else ""
 
 
 def who(item: "NowItem") -> str:
@@ -102,8 +111,11 @@ def numbers_of(run: "Well") -> str:
 
 def table(rows: list[ScreenRow], columns: int) -> list[list[Part]]:
     """Return each row as the parts of one line of at most `columns`."""
-    kinds, ages = (max((width(value) for value in values), default=0) for values in
-                   ([row.kind for row in rows], [row.age for row in rows]))  # fmt: skip
+    kinds, ages, costs = (
+        max((width(value) for value in values), default=0)
+        for values in ([row.kind for row in rows], [row.age for row in rows], [row.cost for row in rows])
+    )
+    costs = costs if columns + len(INDENT) >= ROOMY else 0
     most = min(max((width(row.who) for row in rows), default=0), max(8, columns // WHO))
     lines: list[list[Part]] = []
     for row in rows:
@@ -112,6 +124,7 @@ def table(rows: list[ScreenRow], columns: int) -> list[list[Part]]:
             (row.kind + " " * (kinds - width(row.kind)) + INDENT, row.tone),
             (" " * (ages - width(row.age)) + row.age + INDENT, QUIET),
             (name + " " * (most - width(name)) + INDENT, QUIET if row.old else BOLD),
+            *([(" " * (costs - width(row.cost)) + row.cost + INDENT, BAD)] if costs else []),
             (row.text, QUIET if row.old else ""),
         ], columns))  # fmt: skip
     return lines
@@ -148,6 +161,8 @@ def _run_details(row: ScreenRow) -> Iterator[tuple[str, str, int]]:
 def _matter_details(item: "NowItem") -> Iterator[tuple[str, str, int]]:
     """Yield (text, style, indentation) of a matter's lines."""
     yield f"{kind_text(item)} · {item.age} · {who(item)}", BOLD, 0
+    if item.lost_per_hour:
+        yield cost_text(item), BAD, 0
     if item.seat:
         yield _("seat: {seat}", seat=item.seat), "", 0
     if item.tutors:

@@ -35,21 +35,33 @@ def _without_filters(folder: Path) -> list[str]:
 
 
 def _ask(folder: Path, options: Sequence[str], *words: str) -> bytes | None:
+    done = _run(folder, options, words)
+    return done.stdout if done is not None and done.returncode == 0 else None
+
+
+def refusal(folder: Path) -> str:
+    """Return why git refuses a folder, as git says it; empty if it does not, does not answer, or is missing."""
+    done = _run(folder, _QUIET, ("rev-parse", "--git-dir"))
+    if done is None or done.returncode == 0:
+        return ""
+    lines = done.stderr.decode("utf-8", "replace").splitlines()
+    return next((line.removeprefix("fatal: ").strip()[:200] for line in lines if line.startswith("fatal: ")), "")
+
+
+def _run(folder: Path, options: Sequence[str], words: Sequence[str]) -> "subprocess.CompletedProcess[bytes] | None":
     environment = {name: value for name, value in os.environ.items() if name not in _DROPPED}
     argv = ["git", *options, "-C", str(folder), *words]
     try:
-        done = subprocess.run(
+        return subprocess.run(
             argv,
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
+            capture_output=True,
             env={**environment, "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0", "GIT_NO_LAZY_FETCH": "1"},
             timeout=TIMEOUT,
             check=False,
         )
     except (OSError, ValueError, subprocess.TimeoutExpired):
         return None
-    return done.stdout if done.returncode == 0 else None
 
 
 def tracked(folder: Path) -> bool:

@@ -105,8 +105,17 @@ def select(
     in_git = git.tracked(folder)
     names = git.files(folder) if in_git else None
     if in_git and names is None:
+        reason = git.refusal(folder)
         warnings.append(
-            _("git does not respond in {folder}; all files are copied, and the commit is not recorded", folder=folder)
+            _(
+                "git refuses {folder} ({reason}); all files are copied, and the commit is not recorded",
+                folder=folder,
+                reason=reason,
+            )
+            if reason
+            else _(
+                "git does not respond in {folder}; all files are copied, and the commit is not recorded", folder=folder
+            )
         )
     own = derived(folder)
     if runs_folder is not None and runs_folder.absolute().is_relative_to(folder):

@@ -33,7 +33,7 @@ from hackathon.web.progress.run_curves import (
 )
 from hackathon.web.views.curves import POINTS, scale_of
 from hackathon.web.views.diff import NONE, RunSide, Value
-from hackathon.web.views.scaling import COLOURS, SHAPES, Mark
+from hackathon.web.views.overview import COLOURS, SHAPES, Mark
 from hackathon.web.views.study import RunRow, run_row
 
 _DIGEST = re.compile(r"\b([0-9a-f]{8})[0-9a-f]{16,}([0-9a-f]{8})\b")

@@ -50,6 +50,8 @@ class Figure:
     """The numbers of the picture."""
     svg: str | None = None
     """The drawing, with texts as text elements; None before it is drawn, or if that failed."""
+    narrow: "Figure | None" = None
+    """The same picture for a narrow screen; None if one drawing serves all screens."""
 
 
 @dataclass
@@ -66,6 +68,12 @@ def drawn(figures: Sequence[Figure], memory: Memory) -> tuple[list[Figure], str]
 
     One process draws all that are neither in the memory nor in its folder.
     """
+    narrow = [figure.narrow for figure in figures if figure.narrow is not None]
+    if narrow:
+        both, problem = drawn([*(replace(figure, narrow=None) for figure in figures), *narrow], memory)
+        queue = iter(both[len(figures) :])
+        wide = zip(both, figures, strict=False)
+        return [replace(new, narrow=next(queue) if old.narrow is not None else None) for new, old in wide], problem
     figures = [replace(figure, spec=themed(figure.spec)) for figure in figures]
     parted = [wordless(figure.spec) for figure in figures]
     keys = [_key(spec) for spec, _ in parted]

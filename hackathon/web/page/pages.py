@@ -175,6 +175,7 @@ def environment() -> "Environment":
     templates.globals.update(
         processes=_processes,
         remarks=show.remarks,
+        share_hints=show.share_hints,
         check_rule=show.check_rule,
         varied_settings=show.varied,
         settings_label=show.label,

@@ -3,7 +3,6 @@
 import base64
 import functools
 import hashlib
-import re
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
@@ -12,21 +11,19 @@ from typing import TYPE_CHECKING, Any
 
 from hackathon.index.catalog import Catalog
 from hackathon.index.published import without_hidden
-from hackathon.scaling.plot import pictures
 from hackathon.survey.records import SurveySummary
 from hackathon.text.endings import plain_style
-from hackathon.text.errors import HackathonError
 from hackathon.text.messages import _, localized, speaking, worded
 from hackathon.text.paths import shipped
 from hackathon.web.masking.event_mask import mask_of
-from hackathon.web.masking.mask import Mask
 from hackathon.web.masking.masked_page import mask_page
 from hackathon.web.masking.names import named
 from hackathon.web.page import pages
-from hackathon.web.page.figures import drawn, themed
+from hackathon.web.page.figures import drawn
 from hackathon.web.page.markdown import render_markdown
 from hackathon.web.page.photographs import Picture, read_picture
 from hackathon.web.page.survey_words import mean_text, quartiles, target_text
+from hackathon.web.report import drawings
 from hackathon.web.report.report import ReportView, figures_of_surveys, report_figures, report_view
 from hackathon.web.report.sentences import words_of
 from hackathon.web.report.signed_files import MARK, signed
@@ -55,8 +52,8 @@ def report_files(
     """Return name → signed text of a report's files, masked by the event's publish rules, and the problems.
 
     `report.md` and `report.html` are English, `report.<language>.…` the others. Markdown refers to the drawings
-    `report-<survey>….svg` beside it; HTML embeds its own. With `word` there is a docx of the Markdown, too; raises
-    RequestError where python-docx is missing.
+    `report-<chart>….svg` beside it; HTML and docx embed theirs. With `word` there is a docx of the Markdown, too;
+    raises RequestError where python-docx is missing.
     """
     if word:
         check_word()
@@ -79,16 +76,27 @@ def report_files(
             ))  # fmt: skip
             figures, trouble = _drawn(source, surveys)
             troubles += [trouble] if trouble else []
-            drawings, other = _pictures(surveys if _allowed(source) else (), language, ending, mask, files)
+            charts = drawings.charts_of(source, surveys if _allowed(source) else (), language, ending, mask)
+            drawn_files, other = drawings.drawn_files(charts, mask)
             troubles += [other] if other else []
+            files |= drawn_files
+            charts = [chart for chart in charts if chart.file in drawn_files]
             values = {"view": view, "mark": MARK}
             masked = _masks(source)
+            words = words_of(
+                view,
+                masked=masked,
+                pictures={chart.survey: (chart.alt, chart.file) for chart in charts if chart.survey},
+            )
+            teams = [chart for chart in charts if not chart.survey]
             text = render_markdown(
-                "report.md.j2", language, words=words_of(view, masked=masked, pictures=drawings), **values
+                "report.md.j2", language, words=words, charts=teams, repeated=figures["overview"].repeated, **values
             )
             files[f"report{ending}.md"] = signed(text)
             if word:
-                raw = {name: picture.raw for _, name, picture in photographs}
+                rasters, other = drawings.rasters(charts, f"report{ending}.docx")
+                troubles += [other] if other else []
+                raw = {name: picture.raw for _, name, picture in photographs} | rasters
                 files[f"report{ending}.docx"] = word_document(text, raw, view.title)
             page = _page(language, {**values, "words": words_of(view, masked=masked), "shown": figures})
             # inserted after masking, because a digest or an encoded picture may look like a path
@@ -145,37 +153,6 @@ def _drawn(source: Catalog, surveys: Sequence[SurveySummary]) -> tuple[dict[str,
     by_name = {name: [next(queue) for _ in group] for name, group in by_survey.items()}
     trouble = _("the plots could not be drawn: {reason}", reason=problem) if problem else ""
     return {"teams": teams, "overview": view, "surveys": by_name}, trouble
-
-
-def _pictures(
-    surveys: Sequence[SurveySummary], language: str, ending: str, mask: Mask, files: dict[str, str | bytes]
-) -> tuple[dict[str, tuple[str, str]], str]:
-    """Add the drawings for Markdown to the files; return survey → (description, file), and why one is missing."""
-    from hackathon.survey.chart import chart
-
-    drawings: dict[str, tuple[str, str]] = {}
-    for summary in surveys:
-        picture = chart(summary, language, titled=True)
-        if picture is None:
-            continue
-        spec, alt, *__ = picture
-        try:
-            (raw,) = pictures([{**themed(spec), "background": "#ffffff", "padding": 12}], "svg")
-        except HackathonError as error:
-            return drawings, _("the plots could not be drawn: {reason}", reason=error.message)
-        file = f"report-{_plain(summary.name)}{ending}.svg"
-        files[file] = signed_drawing(raw.decode("utf-8", "replace"), mask)
-        drawings[summary.name] = (mask.text(alt), file)
-    return drawings, ""
-
-
-def signed_drawing(svg: str, mask: Mask) -> str:
-    """Return a masked and signed drawing."""
-    return signed(mask_page(svg, mask).rstrip() + f"\n<!-- {MARK} -->\n")
-
-
-def _plain(name: str) -> str:
-    return re.sub(r"[^A-Za-z0-9_-]+", "-", name).strip("-") or "survey"
 
 
 def _page(language: str, values: Mapping[str, Any]) -> str:

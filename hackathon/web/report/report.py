@@ -23,14 +23,16 @@ from hackathon.web.page.sanitize import block, line
 from hackathon.web.report.gains import AdviceRow, advice_rows
 from hackathon.web.report.team import TeamResult, strangers, team_results
 from hackathon.web.views.board import PostView, board_view
+from hackathon.web.views.overview import Overview, overview
 from hackathon.web.views.published_surveys import foremost as headline_survey
-from hackathon.web.views.scaling import Overview, overview, overview_figures
+from hackathon.web.views.scaling import overview_figures
 from hackathon.web.views.schedule import DayView, schedule_view
 from hackathon.web.views.survey import SurveyView, survey_figures, survey_view
 
 if TYPE_CHECKING:
     from hackathon.config.event import Event, Tutor
     from hackathon.usage.usage import Sum, Usage
+    from hackathon.web.masking.mask import Mask
 
 _REMARK_TEXTS = {
     "none": N_("team {team}: no runs are recorded, or this account cannot read them: {place}"),
@@ -223,13 +225,18 @@ def told_apart(surveys: Iterable[SurveyView]) -> tuple[SurveyView, ...]:
     )
 
 
-def report_figures(source: Catalog) -> tuple[list[Figure], Overview]:
-    """Return the pictures of all teams' curves, not drawn yet, and the data of their key."""
+def report_figures(source: Catalog, mask: "Mask | None" = None) -> tuple[list[Figure], Overview]:
+    """Return the pictures of all teams' curves, not drawn yet, and the data of their key.
+
+    With a mask they are masked and have a legend of their own, for documents without a key.
+    """
     names = {team.name for team in source.event.teams if team.took_part} if source.event else set()
     view = overview(_of_teams(replace(source, laptops=laptops(source)), names))
     # the article is about the event's own results, which published ones with many more processes would make small
     view = replace(view, references=replace(view.references, points=()))
-    return (overview_figures(view) if view.results else []), view
+    if mask is not None:
+        view = mask.value(view)
+    return (overview_figures(view, legend=mask is not None) if view.results else []), view
 
 
 def figures_of_surveys(surveys: Sequence[SurveySummary]) -> dict[str, list[Figure]]:

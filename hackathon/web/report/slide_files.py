@@ -19,7 +19,8 @@ from hackathon.web.masking.mask import Mask
 from hackathon.web.masking.names import named
 from hackathon.web.page.markdown import render_markdown
 from hackathon.web.page.pages import allowed
-from hackathon.web.report.files import environment, run_folder, signed_drawing
+from hackathon.web.report.drawings import signed_drawing
+from hackathon.web.report.files import environment, run_folder
 from hackathon.web.report.signed_files import MARK, signed
 from hackathon.web.report.slides import Deck, deck
 

@@ -14,7 +14,7 @@ from hackathon.index.studies import TeamRuns, by_study, by_team, run_key, told_r
 from hackathon.prediction.results import with_predictions
 from hackathon.runs.states import CANCELLED, ENDED
 from hackathon.scaling.show import doubt_mark, remarks
-from hackathon.scaling.table import SUCCEEDED
+from hackathon.scaling.table import SUCCEEDED, TARGET
 from hackathon.text.messages import N_, _, language, localized
 from hackathon.web.page.dates import days_text, listed
 from hackathon.web.page.sanitize import line
@@ -50,6 +50,11 @@ class PointRow:
     repeats: int
     doubted: str = ""
     """The mark of its doubts; empty without doubts."""
+
+    @property
+    def low(self) -> bool:
+        """Whether its efficiency is below the target."""
+        return self.efficiency is not None and self.efficiency < TARGET
 
 
 @dataclass(frozen=True)

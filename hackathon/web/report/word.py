@@ -1,7 +1,6 @@
-"""The report for Word (docx), made from its Markdown: headings, lists, tables, photographs.
+"""The report for Word (docx), made from its Markdown: headings, lists, tables, photographs, charts.
 
-Only the Markdown that `templates/report/report.md.j2` writes is understood. Drawings (SVG) are left out; the tables
-beside them have the same numbers.
+Only the Markdown that `templates/report/report.md.j2` writes is understood.
 """
 
 import io
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from docx.text.paragraph import Paragraph
 
 _PICTURE = re.compile(r"!\[(?P<alt>(?:\\.|[^\\\]])*)\]\((?P<file>[^()\s]+)\)\Z")
+_SIGN = re.compile(r"\\([!-/:-@\[-`{-~])")
 _PIECE = re.compile(r"\\([!-/:-@\[-`{-~])|(\*\*)|(\*)|(`+)")
 _CELL = re.compile(r"(?<!\\)\|")
 _RULE = re.compile(r"\|(?:\s*-{3,}:?\s*\|)+\Z")
@@ -41,7 +41,8 @@ def check_word() -> None:
 def word_document(markdown: str, pictures: Mapping[str, bytes], title: str) -> bytes:
     """Return a signed docx of a report in Markdown; `pictures`: file in the Markdown → PNG or JPEG.
 
-    The same Markdown gives the same bytes.
+    A picture has its description in the Markdown as alternative text; one without a file here is left out. The same
+    Markdown and pictures give the same bytes.
     """
     import docx
     from docx.oxml.ns import qn
@@ -77,7 +78,7 @@ def _add(document: "Document", lines: Sequence[str], pictures: Mapping[str, byte
         level = len(marks[1])
         _write(document.add_heading(level=0 if level == 1 else level - 1), lines[0][marks.end() :])
     elif picture:
-        _add_picture(document, pictures.get(picture["file"]))
+        _add_picture(document, pictures.get(picture["file"]), _SIGN.sub(r"\1", picture["alt"]))
     elif len(lines) > 1 and _RULE.match(lines[1]):
         _add_table(document, lines)
     elif lines[0].startswith("- "):
@@ -87,16 +88,17 @@ def _add(document: "Document", lines: Sequence[str], pictures: Mapping[str, byte
         _write(document.add_paragraph(), " ".join(lines))
 
 
-def _add_picture(document: "Document", raw: bytes | None) -> None:
+def _add_picture(document: "Document", raw: bytes | None, alt: str) -> None:
     from docx.image.exceptions import UnrecognizedImageError
     from docx.shared import Mm
 
     if raw is None:
         return
     try:
-        document.add_picture(io.BytesIO(raw), width=Mm(150))
+        picture = document.add_picture(io.BytesIO(raw), width=Mm(150))
     except UnrecognizedImageError:
         return  # a form that Word does not show; its caption remains
+    picture._inline.docPr.set("descr", alt)  # the library has no public name for it
 
 
 def _add_table(document: "Document", lines: Sequence[str]) -> None:

@@ -19,8 +19,9 @@ from hackathon.web.page.pages import moment
 from hackathon.web.page.sanitize import line
 from hackathon.web.page.survey_words import target_share
 from hackathon.web.views import teams
+from hackathon.web.views.overview import Overview, overview
 from hackathon.web.views.published_surveys import foremost, published
-from hackathon.web.views.scaling import Overview, overview, overview_figures
+from hackathon.web.views.scaling import overview_figures
 from hackathon.web.views.speedup import SpeedupRow, speedup_rows
 from hackathon.web.views.survey import SurveyView, survey_view
 from hackathon.web.views.tuning import is_tuned

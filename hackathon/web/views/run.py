@@ -276,11 +276,14 @@ def _devices_age(source: Catalog, summary: RunEntry, inside: GuardedFolder) -> s
 
 
 def previous_of(source: Catalog, summary: RunEntry) -> RunEntry | None:
-    """Return the preceding run of the same project and name; None for the first."""
+    """Return the preceding run of the same project and name that has begun; None for the first."""
     same = [
         run
         for run in source.summaries
-        if run.project == summary.project and run.name == summary.name and run.id < summary.id
+        if run.project == summary.project
+        and run.name == summary.name
+        and run.id < summary.id
+        and run.state not in (CREATED, QUEUED, HELD)
     ]
     return max(same, key=lambda run: run.id, default=None)
 

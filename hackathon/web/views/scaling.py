@@ -1,24 +1,20 @@
 """The page of scaling results: all teams in one picture and one table, with published results."""
 
+import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from hackathon.index.catalog import Catalog
-from hackathon.index.outcomes import MainStudy, TeamOutcome, outcomes
-from hackathon.index.studies import results_of
-from hackathon.runs.states import OPEN
-from hackathon.scaling.doubts import believed
 from hackathon.scaling.plot import PANELS, filled, panel
-from hackathon.scaling.show import number, percent
-from hackathon.scaling.table import SUCCEEDED, TARGET
+from hackathon.scaling.show import MODE_NAMES, number, percent
+from hackathon.scaling.table import TARGET
 from hackathon.text.messages import N_, _
 from hackathon.text.paths import shipped
 from hackathon.web.page.addresses import Options, option
 from hackathon.web.page.figures import Figure, drawn
-from hackathon.web.page.references import References, read_references
-from hackathon.web.page.sanitize import line
+from hackathon.web.views.overview import MODES, SHAPES, Overview, ReachedPoint, overview
 from hackathon.web.views.study import PLOT_TEXTS
 
 _ALT_TEXTS = {
@@ -34,97 +30,10 @@ _ALT_TEXTS = {
     ),
 }
 
-SIZE = {"width": 480, "height": 360, "autosize": {"type": "fit", "contains": "padding"}}
+HEIGHT = 360
+SIZE = {"width": 480, "height": HEIGHT, "autosize": {"type": "fit", "contains": "padding"}}
 """The size of one picture; the labels of its two lines are on the right."""
 PADDING = {"left": 2, "right": 44, "top": 6, "bottom": 2}
-COLOURS = ("#0b5cad", "#f5197a", "#008c70", "#b08206", "#3b1d8a", "#3e94f3", "#6b1a0a", "#1a1a1a")
-"""One colour per team, distinguishable with red-green colour blindness, with a contrast of at least 3 : 1 on white.
-
-The style sheet has their counterparts for dark pages.
-"""
-SHAPES = {
-    "circle": "M4,0A4,4,0,1,1,-4,0A4,4,0,1,1,4,0Z",
-    "square": "M-3.6,-3.6h7.2v7.2h-7.2Z",
-    "triangle-up": "M0,-4.2L4.4,3.4H-4.4Z",
-    "diamond": "M0,-5L4,0L0,5L-4,0Z",
-    "triangle-down": "M0,4.2L4.4,-3.4H-4.4Z",
-    "cross": "M-1.6,-4.6h3.2v3h3v3.2h-3v3h-3.2v-3h-3v-3.2h3Z",
-    "triangle-right": "M4.2,0L-3.4,4.4V-4.4Z",
-    "triangle-left": "M-4.2,0L3.4,4.4V-4.4Z",
-}
-"""Vega's name of a mark → the same as a path for the key, 10 units wide."""
-SHOWN = 24
-"""Teams with their own colour and mark, the fastest; the lines of the others are thin."""
-
-
-@dataclass(frozen=True)
-class Mark:
-    """A team's colour and shape in the picture."""
-
-    colour: str
-    shape: str
-    """A path around 0,0, 10 units wide."""
-
-
-@dataclass(frozen=True)
-class ReachedRow:
-    """The result of one study: a row of the table."""
-
-    team: str
-    """The team's display name."""
-    team_key: str
-    """The key of the team's page."""
-    study: str
-    """The key of the study's page."""
-    name: str
-    mode: str
-    """`weak`, `strong` or empty."""
-    clusters: tuple[str, ...]
-    base: int
-    processes: int
-    speedup: float
-    efficiency: float
-    value: float | None
-    unit: str
-    good: int
-    """Number of successful runs."""
-    total: int
-    points: tuple[tuple[int, float, float], ...]
-    """(processes, speed-up, efficiency), by size."""
-    failed: tuple[int, ...] = ()
-    """Sizes without a successful run, ascending."""
-    doubted: str = ""
-    """The mark of the doubts about the best point; empty without doubts."""
-    further: int = 0
-    """Number of the team's other studies with a speed-up."""
-    mark: Mark | None = None
-    """None: its line is thin."""
-
-
-@dataclass(frozen=True)
-class Overview:
-    """The page of scaling results."""
-
-    results: tuple[ReachedRow, ...]
-    """The main study of each team, the fastest first."""
-    references: References
-    waiting: tuple[str, ...]
-    """Teams without a speed-up yet."""
-    apart: tuple[ReachedRow, ...]
-    """The main studies of teams that measured only on laptops; they are not comparable and in no picture."""
-    other_bases: bool
-    """Whether a study began with more than one process."""
-    thin: int
-    """Teams that are drawn without a colour of their own."""
-    hidden: frozenset[str] = frozenset()
-    """Keys of teams that the reader removed from the pictures."""
-    published: bool = True
-    """Whether the pictures contain published results; without them, the axes end with the teams' own results."""
-
-    @property
-    def drawn(self) -> tuple[ReachedRow, ...]:
-        """The results in the pictures."""
-        return tuple(result for result in self.results if result.team_key not in self.hidden)
 
 
 def values(source: Catalog, key: str = "", options: Options = ()) -> dict[str, Any] | None:
@@ -140,90 +49,38 @@ def values(source: Catalog, key: str = "", options: Options = ()) -> dict[str, A
     return {"view": view, "figures": figures, "problem": problem}
 
 
-def overview(source: Catalog, reached: Sequence[TeamOutcome] | None = None) -> Overview:
-    """Return the results of all teams. Of files only `study.json` and the references are read."""
-    reached = outcomes(source) if reached is None else reached
-    rows = [(outcome.main, _result(outcome, outcome.main)) for outcome in reached if outcome.main is not None]
-    rows.sort(key=lambda pair: (-pair[1].speedup, pair[1].team))
-    results = [row for main, row in rows if main.compared]
-    return Overview(
-        results=tuple(_marked(row, order) for order, row in enumerate(results)),
-        references=read_references(source.event_folder),
-        waiting=tuple(line(outcome.team.name, 100) for outcome in reached if outcome.main is None),
-        apart=tuple(row for main, row in rows if not main.compared),
-        other_bases=any(row.base != 1 for row in results),
-        thin=max(0, len(results) - SHOWN),
-    )
+def overview_figures(view: Overview, *, legend: bool = False) -> list[Figure]:
+    """Return the pictures of speed-up and of efficiency over processes, both log2, not drawn yet.
 
-
-def _result(outcome: TeamOutcome, main: MainStudy) -> ReachedRow:
-    """Return the result of a team's main study."""
-    study = main.series
-    results = results_of(study)
-    points = believed(results["points"])
-    by_size = {point["processes"]: point for point in points}
-    return ReachedRow(
-        team=line(outcome.team.name, 100),
-        team_key=outcome.team.name,
-        study=study.key,
-        name=line(study.name, 100),
-        mode=results["mode"],
-        clusters=tuple(line(cluster, 60) for cluster in main.clusters),
-        base=results["base_processes"],
-        processes=main.processes,
-        speedup=main.speedup,
-        efficiency=main.efficiency,
-        value=by_size[main.processes]["value"],
-        unit=line(results["unit"] or results["metric"], 40),
-        good=sum(run.state == SUCCEEDED for run in study.runs),
-        total=len(study.runs),
-        points=tuple((point["processes"], point["speedup"], point["efficiency"]) for point in points),
-        failed=tuple(point["processes"] for point in results["points"] if _is_failed(point)),
-        doubted=main.doubted,
-        further=outcome.further,
-    )
-
-
-def _is_failed(point: Mapping[str, Any]) -> bool:
-    """Return whether a point was tried and no run of it succeeded; a waiting or running point has not failed."""
-    states = {run["status"] for run in point["runs"]}
-    return bool(states) and point["value"] is None and not states & {SUCCEEDED, *OPEN}
-
-
-def _marked(result: ReachedRow, order: int) -> ReachedRow:
-    mark = None
-    if order < SHOWN:
-        shapes = list(SHAPES.values())
-        mark = Mark(COLOURS[order % len(COLOURS)], shapes[_shape(order)])
-    return replace(result, mark=mark)
-
-
-def _shape(order: int) -> int:
-    # The ninth team has the colour of the first, and another mark.
-    return (order + order // len(COLOURS)) % len(SHAPES)
-
-
-def overview_figures(view: Overview) -> list[Figure]:
-    """Return the pictures of speed-up and of efficiency over processes, both log2, not drawn yet."""
+    `legend`: with the teams' names below the curves, for a picture without a key beside it. Weak and strong scaling
+    have pictures of their own, because their efficiencies do not compare.
+    """
     template = shipped("templates", "plots", "overview.vl.json")
     figures = []
-    for name in PANELS:
-        fills = _fills(view, name)
-        figures.append(_figure(view, filled(template, fills, _datasets(view, fills, name)), name))
+    for mode in MODES:
+        part = replace(view, results=tuple(result for result in view.results if result.mode == mode))
+        for name in PANELS if part.drawn else ():
+            fills = _fills(part, name)
+            figure = _figure(part, filled(template, fills, _datasets(part, fills, name)), name, mode)
+            figures.append(replace(figure, spec=_with_legend(figure.spec, part)) if legend else figure)
     return figures
 
 
 def _fills(view: Overview, name: str) -> dict[str, Any]:
     marked = [result for result in view.drawn if result.mark]
     published = view.references.points if view.published else ()
-    sizes = [size for result in view.drawn for size, _, _ in result.points]
+    points = [point for result in view.drawn for point in result.points]
+    sizes = [point.processes for point in points]
     sizes += [size for result in view.drawn for size in result.failed]
     sizes += [reference.processes for reference in published]
-    speedups = [speedup * result.base for result in view.drawn for _, speedup, _ in result.points]
+    speedups = [
+        point.speedup * end * result.base for result in view.drawn for point in result.points for end in _ends(point)
+        if end > 0
+    ]  # fmt: skip
     speedups += [reference.efficiency * reference.processes for reference in published]
     low, high = min(sizes), max(*sizes, 2 * min(sizes))
     bottom, top = min(*speedups, low * TARGET), max(*speedups, high)
-    efficiencies = [efficiency for result in view.drawn for _, _, efficiency in result.points]
+    efficiencies = [point.efficiency * end for point in points for end in _ends(point)]
     names = {path: name for name, path in SHAPES.items()}
     order = list(range(len(marked)))
     return {
@@ -243,6 +100,28 @@ def _fills(view: Overview, name: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def _ends(point: ReachedPoint) -> tuple[float, ...]:
+    """Return a point and the ends of its bar as shares of its value."""
+    return (1.0,) if point.deviation is None else (1.0, 1.0 - point.deviation, 1.0 + point.deviation)
+
+
+def _with_legend(spec: Mapping[str, Any], view: Overview) -> dict[str, Any]:
+    """Return a specification with a legend that names the team of each colour and shape."""
+    teams = [result.team for result in view.drawn if result.mark]
+    legend = {
+        "title": None, "orient": "bottom", "direction": "horizontal", "columns": 3, "labelLimit": 150,
+        "labelExpr": f"{json.dumps(teams)}[datum.value]",
+    }  # fmt: skip
+    layers = [
+        {**layer, "encoding": {
+            name: {**channel, "legend": legend} if name in ("color", "shape") else channel
+            for name, channel in layer["encoding"].items()
+        }}
+        for layer in spec["layer"]
+    ]  # fmt: skip
+    return {**spec, "layer": layers, "height": HEIGHT + 24 * math.ceil(len(teams) / 3)}
+
+
 def _powers(low: float, high: float) -> list[float]:
     """Return the powers of two within two limits, every second one if there are many."""
     steps = range(math.ceil(math.log2(low) - 1e-9), math.floor(math.log2(high) + 1e-9) + 1)
@@ -252,6 +131,7 @@ def _powers(low: float, high: float) -> list[float]:
 def _datasets(view: Overview, fills: Mapping[str, Any], name: str) -> dict[str, list[dict[str, Any]]]:
     """Return the data of one of the two pictures, and nothing that only the other needs."""
     points: list[dict[str, Any]] = []
+    bars: list[dict[str, Any]] = []
     unmarked: list[dict[str, Any]] = []
     failed: list[dict[str, Any]] = []
     low = fills["y_domain"][0]
@@ -263,14 +143,22 @@ def _datasets(view: Overview, fills: Mapping[str, Any], name: str) -> dict[str, 
             height = low * 1.16**above if name == "speedup" else fills["efficiency_domain"][1] * 0.045 * above
             row = {"processes": size, name: _short(height), "name": result.team, "told": _("failed")}
             failed.append({**row, "order": order})
-        for size, speedup, efficiency in result.points:
+        for reached in result.points:
             # All lines begin on the ideal one, for any process count at which a study began.
-            value = speedup * result.base if name == "speedup" else efficiency
-            point = {"processes": size, name: _short(value)}
-            if result.mark:
-                points.append({**point, "order": order, "name": result.team, "told": _told(name, speedup, efficiency)})
-            else:
-                unmarked.append({**point, "team": result.team})
+            value = reached.speedup * result.base if name == "speedup" else reached.efficiency
+            point = {"processes": reached.processes, name: _short(value)}
+            # a line never leads from one machine to another
+            machine = {"machine": reached.machine} if len(result.clusters) > 1 else {}
+            if not result.mark:
+                unmarked.append({**point, "team": result.team, **machine})
+                continue
+            told = _told(name, reached.speedup, reached.efficiency, reached.deviation)
+            points.append({**point, "order": order, "name": result.team, "told": told, **machine})
+            if reached.deviation is not None:
+                # on a logarithmic axis, a bar that reaches zero ends below the axis
+                bottom = max(value * (1 - reached.deviation), low / 2 if name == "speedup" else 0.0)
+                bars.append({"processes": reached.processes, "low": _short(bottom),
+                             "high": _short(value * (1 + reached.deviation)), "order": order})  # fmt: skip
     marks: list[dict[str, Any]] = []
     ranges: list[dict[str, Any]] = []
     names: list[dict[str, Any]] = []
@@ -296,26 +184,35 @@ def _datasets(view: Overview, fills: Mapping[str, Any], name: str) -> dict[str, 
         for x in fills["x_domain"]
     ]  # fmt: skip
     return {
-        "points": points, "failed": failed, "others": unmarked, "marks": marks, "ranges": ranges, "names": names,
-        "range_names": range_names, "lines": lines, "ends": lines[1:],
+        "points": points, "bars": bars, "failed": failed, "others": unmarked, "marks": marks, "ranges": ranges,
+        "names": names, "range_names": range_names, "lines": lines, "ends": lines[1:],
     }  # fmt: skip
 
 
-def _told(name: str, speedup: float, efficiency: float) -> str:
-    return f"{number(speedup, 3)} ×" if name == "speedup" else percent(efficiency)
+def _told(name: str, speedup: float, efficiency: float, deviation: float | None = None) -> str:
+    value = _value(name, speedup, efficiency, deviation)
+    return f"{value} ×" if name == "speedup" else value
+
+
+def _value(name: str, speedup: float, efficiency: float, deviation: float | None) -> str:
+    """Return a value with its standard deviation, if that is known."""
+    if name == "speedup":
+        return number(speedup, 3) + ("" if deviation is None else f" ± {number(deviation * speedup, 2)}")
+    return percent(efficiency) if deviation is None else f"{100 * efficiency:.1f} ± {percent(deviation * efficiency)}"
 
 
 def _short(value: float) -> float:
     return float(f"{value:.4g}")
 
 
-def _figure(view: Overview, spec: dict[str, Any], name: str) -> Figure:
+def _figure(view: Overview, spec: dict[str, Any], name: str, mode: str) -> Figure:
     best = view.drawn[0]
+    kind = f" · {_(MODE_NAMES[mode])}" if mode else ""
     chart = {**panel(spec, name), "background": None, "padding": PADDING, **SIZE}
     return Figure(
-        name=f"all-{name}",
-        title=_(PLOT_TEXTS[name]),
-        alt=_(
+        name="-".join(filter(None, ("all", mode, name))),
+        title=f"{_(PLOT_TEXTS[name])}{kind}",
+        alt=(f"{_(MODE_NAMES[mode])}: " if mode else "") + _(
             _ALT_TEXTS[name], count=len(view.drawn), team=best.team, processes=best.processes,
             speedup=number(best.speedup, 3), efficiency=percent(best.efficiency),
         ),
@@ -329,8 +226,10 @@ def _figure(view: Overview, spec: dict[str, Any], name: str) -> Figure:
 
 def _rows(view: Overview, name: str) -> Iterable[tuple[str, ...]]:
     for result in view.drawn:
-        for size, speedup, efficiency in result.points:
-            yield result.team, str(size), number(speedup, 3) if name == "speedup" else percent(efficiency)
+        for point in result.points:
+            yield (
+                result.team, str(point.processes), _value(name, point.speedup, point.efficiency, point.deviation)
+            )  # fmt: skip
         for size in result.failed:
             yield result.team, str(size), f"× {_('failed')}"
     for reference in view.references.points if view.published else ():

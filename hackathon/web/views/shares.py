@@ -17,6 +17,8 @@ COLOURS = {
     "other": "#5b6675",
 }  # fmt: skip
 """Part → its colour, distinguishable on white with colour blindness; white text is readable on each."""
+NARROW, LETTERS = 306, 12
+"""Width of the picture for a phone, and the size of its letters: on a screen of 390 pixels it is not made smaller."""
 RANKS = 24
 """Ranks of a run that have a bar; the table has all."""
 
@@ -73,7 +75,36 @@ def _figures(
     table = tuple(
         (name, duration(shares["seconds"]), *(_cell(shares, part) for part in parts)) for name, shares in rows
     )
-    return [Figure("shares", title, " ".join(texts), spec, columns, table)]
+    narrow = Figure("shares-narrow", title, "", _narrow(spec))
+    return [Figure("shares", title, " ".join(texts), spec, columns, table, narrow=narrow)]
+
+
+def _narrow(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the picture for a phone: the names above their bars, the parts' names in two columns."""
+    bars, shown = spec["layer"]
+    x = bars["encoding"]["x"]
+    legend = {**bars["encoding"]["color"]["legend"], "columns": 2, "labelFontSize": LETTERS}
+    bars = {
+        "mark": bars["mark"],
+        "encoding": {
+            **{name: channel for name, channel in bars["encoding"].items() if name != "tooltip"},
+            "x": {**x, "axis": {**x["axis"], "labelFontSize": LETTERS, "titleFontSize": LETTERS}},
+            "color": {**bars["encoding"]["color"], "legend": legend},
+        },
+    }
+    shown = {
+        **shown,
+        "transform": [{"filter": "datum.end - datum.begin >= 0.15"}],
+        "mark": {**shown["mark"], "fontSize": LETTERS},
+    }
+    names = {
+        "transform": [{"filter": "datum.begin == 0"}],
+        "mark": {"type": "text", "align": "left", "baseline": "bottom", "dy": -12, "fontSize": LETTERS,
+                 "color": "#5b6675", "limit": NARROW},
+        "encoding": {"x": {"datum": 0}, "text": {"field": "label", "type": "nominal"}},
+    }  # fmt: skip
+    y = {**spec["encoding"]["y"], "axis": None}
+    return {**spec, "width": NARROW, "height": {"step": 44}, "encoding": {"y": y}, "layer": [bars, shown, names]}
 
 
 def _segments(bars: Sequence[tuple[str, Mapping[str, Any]]]) -> list[dict[str, Any]]:

@@ -128,7 +128,7 @@ def values(source: Catalog, key: str) -> dict[str, Any] | None:
     reached = outcome(team, source)
     chosen = _curves([study for study in studies if not is_tuned(study, source.memory)], reached.main)
     results = [results_of(study) for study in chosen]
-    names = [line(study.name, 60) for study in chosen]
+    names = _told_apart(chosen)
     curves = study_figures(results[0], others=list(zip(names[1:], results[1:], strict=True))) if chosen else []
     shares = study_shares(results[0]) if chosen else []
     figures, problem = drawn([*shares, *curves], source.memory)
@@ -185,6 +185,12 @@ def _people(team: TeamRuns, source: Catalog) -> dict[str, Any]:
     if named:
         fields["people"] = tuple(line(member.name or member.user, 100) for member in team.team.members)
     return fields
+
+
+def _told_apart(studies: Sequence[StudyRuns]) -> list[str]:
+    """Return the names of studies; those of one name go by their ids."""
+    names = [line(study.name, 60) for study in studies]
+    return [line(study.id, 60) if names.count(name) > 1 else name for name, study in zip(names, studies, strict=True)]
 
 
 def _curves(studies: Sequence[StudyRuns], main: MainStudy | None) -> list[StudyRuns]:

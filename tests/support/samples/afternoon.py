@@ -61,6 +61,7 @@ def write_afternoon(folder: Path, now: float | None = None) -> Path:
     for number, team in enumerate(TEAMS[:3], 40):
         well = _run(folder, team, number, Sample(4, 4300.0), moment - 1200, name="small")
         _unend(well)
+        _value(well, moment - 5, 4300.0)
         _fresh(well, moment - 5)
     board = open_board(folder / "shared", folder)
     post(board, "The data set is not found on the nodes\nIt worked on the login node.", kind="ask")
@@ -100,8 +101,7 @@ def _hung(folder: Path, now: float) -> Path:
                         "blocks": [block]})
         )  # fmt: skip
         os.utime(run / f"stacks/rank-{rank}.txt", (now - 240, now - 240))
-    with (run / "metrics/rank-0.jsonl").open("a") as stream:
-        stream.write(json.dumps({"t": last, "attempt": 1, "step": 340, "samples_per_s": 494.0, "loss": 0.71}) + "\n")
+    _value(run, last, 494.0, loss=0.71)
     _telemetry(run, "a017.example.jp", now - 2900, last, 93.6)
     _fresh(run, last)
     return run
@@ -113,6 +113,7 @@ def _idle(folder: Path, now: float) -> None:
     _unend(run)
     for host in ("a025.example.jp", "a026.example.jp", "a027.example.jp", "a028.example.jp"):
         _telemetry(run, host, now - 1400, now - 10, 4.0)
+    _value(run, now - 5, 700.0)
     _fresh(run, now - 5)
 
 
@@ -135,6 +136,13 @@ def _telemetry(run: Path, host: str, begin: float, end: float, percent: float) -
              for gpu in (0, 1)]  # fmt: skip
     (run / f"telemetry/{host}.csv").write_text("\n".join(rows) + "\n")
     os.utime(run / f"telemetry/{host}.csv", (end, end))
+
+
+def _value(run: Path, moment: float, speed: float, loss: float = 0.29) -> None:
+    """Let a running program tell its last value at a moment."""
+    with (run / "metrics/rank-0.jsonl").open("a") as stream:
+        row = {"t": moment, "attempt": 1, "step": 340, "samples_per_s": speed, "loss": loss}
+        stream.write(json.dumps(row) + "\n")
 
 
 def _fresh(run: Path, moment: float) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from hackathon.cli.main import run
 from hackathon.cli.run.status_table import table_lines
+from hackathon.runs.directory import RunDirectory
 from hackathon.text.columns import width
 from support.terminal import Terminal
 
@@ -49,6 +50,20 @@ def test_how_a_run_ended_is_said_once(
     assert run(["status", "--json"]) == 0
     [told] = json.loads(capsys.readouterr().out)["runs"]
     assert (told["cause"], told["reason"]) == (cause, reason)
+
+
+def test_a_team_mates_failure_has_its_cause(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not only its exit code: the reader's own toolkit diagnoses it, and takes nothing that the owner stored."""
+    (folder / "logs").mkdir()
+    line = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB (GPU 0; 15.90 GiB total capacity)\n"
+    (folder / "logs" / "rank-0.log").write_text(line)
+    final = {"state": "FAILED", "cause": "rank", "reason": "rank 0 ended with exit code 1", "job_id": "7", "sealed": 2,
+             "exit_code": 1}  # fmt: skip
+    (folder / "final.json").write_text(json.dumps(final))
+    monkeypatch.setattr(RunDirectory, "owned", lambda self: False)
+    assert "GPU 0 is out of memory" in _shown(capsys)
 
 
 WIDE = [

@@ -32,6 +32,7 @@ from hackathon.event.kinds import kind_label, kind_named, kinds_of
 from hackathon.event.participation import participation, who_knows
 from hackathon.event.schedule import date_text, days, now, overlaps
 from hackathon.event.table import member_column, read_table
+from hackathon.schedulers.registry import load_cluster
 from hackathon.schedulers.slurm.parse import FIELD
 from hackathon.text.errors import RequestError
 from hackathon.text.messages import speaking
@@ -608,6 +609,24 @@ def test_init_takes_a_file_and_refuses_a_wrong_one(tmp_path: Path) -> None:
 def test_init_refuses_an_unknown_cluster_and_writes_nothing(tmp_path: Path) -> None:
     result = cli("event", "init", str(tmp_path / "event"), "--cluster", "reedbush-hh")
     assert result.exit_code == 2 and "reedbush-h" in result.stderr and not (tmp_path / "event").exists()
+
+
+def test_init_warns_of_a_queue_that_the_profile_lacks_and_says_how_to_add_it(tmp_path: Path) -> None:
+    made = cli("event", "init", str(tmp_path / "event"), "--cluster", "reedbush-h", "--queue", "h-tutorial")
+    assert made.exit_code == 0 and (tmp_path / "event" / "hackathon.yaml").is_file()
+    assert "reedbush-h has no queue h-tutorial; known: h-debug" in made.stderr
+    assert "templates/clusters/reedbush-h.yaml" in made.stderr and "queues:" in made.stderr
+    known = cli("event", "init", str(tmp_path / "other"), "--cluster", "reedbush-h", "--queue", "h-debug")
+    assert known.exit_code == 0 and "no queue" not in known.stderr
+    assert "templates/clusters/reedbush-h.yaml" in str(check(tmp_path / "event")[1]["queue_unknown"])
+
+
+@pytest.mark.parametrize("name", ["organise-an-event.md", "organise-an-event.ja.md"])
+def test_the_example_of_the_how_to_names_queues_of_the_profile(name: str) -> None:
+    text = (ROOT / "docs" / "how-to" / name).read_text("utf-8")
+    example = yaml.safe_load(re.search(r"```yaml\n(clusters:.*?)```", text, re.DOTALL)[1])  # type: ignore[index]
+    for cluster, used in example["clusters"].items():
+        assert used["queue"] in load_cluster(cluster, []).queues
 
 
 def test_names_that_are_no_folders_are_told_and_nothing_is_made_outside(tmp_path: Path) -> None:

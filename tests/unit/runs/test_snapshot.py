@@ -110,6 +110,15 @@ def test_a_broken_repository_is_a_plain_folder(tmp_path: Path) -> None:
     assert any("git" in warning for warning in taken.warnings)
 
 
+def test_a_repository_that_git_refuses_is_told_with_its_reason(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", "/dev/null")
+    [warning] = [text for text in take(repository).warnings if "git" in text]
+    assert "git refuses" in warning and "dubious ownership" in warning and "respond" not in warning
+
+
 def test_without_git_a_plain_folder(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
     assert "train.py" in take(repository).files

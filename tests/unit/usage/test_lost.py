@@ -153,7 +153,8 @@ def test_what_was_not_recorded_is_not_known(folder: Path) -> None:
     assert "GPUs are not known of 1 run:" in lost_notes([one])[2] and "not known of 1 run:" in lost_notes([one])[1]
     [value] = lost_json([one])
     assert value["node_hours"]["idle"] is None and value["kwh"] is None and value["node_hours"]["failure"] == 1.0
-    assert "50.0 % into failures, not known into time" in lost_sentence(by_cluster([one]))
+    said = lost_sentence(by_cluster([one]))
+    assert "failures 50.0 %" in said and "Not known: time without progress" in said
 
 
 @pytest.mark.parametrize(
