@@ -9,9 +9,22 @@ import { createLinter, loadTextlintrc } from "textlint";
 
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), "..");
 const MESSAGES = join(ROOT, "hackathon/locale/ja/LC_MESSAGES/hackathon.po");
-// A message may be a heading, a cell or a part of a line, so it may end without a full stop.
-const PART = 100;
-const FOR_PAGES_ONLY = ["ja-technical-writing/ja-no-mixed-period"];
+const PART = 100; // messages at once: textlint becomes slow in long texts
+// A message may be a heading, a cell or a part of a line, so it may end without a full stop. A terminal has no style for
+// code, so messages show code without quotes (`--vary NAME=1,2`), with brackets and commas of its own.
+const FOR_PAGES_ONLY = [
+  "ja-technical-writing/ja-no-mixed-period",
+  "ja-technical-writing/max-comma",
+  "ja-technical-writing/no-unmatched-pair",
+  "jtf-style/1.2.1.句点(。)と読点(、)",
+  "jtf-style/2.1.10.算用数字の位取りの表記",
+  "jtf-style/3.1.2.全角文字どうし",
+  "jtf-style/4.1.3.ピリオド(.)、カンマ(,)",
+  "jtf-style/4.3.1.丸かっこ（）",
+  "jtf-style/4.3.2.大かっこ［］",
+  "jtf-style/4.3.5.二重引用符",
+  "jtf-style/4.3.7.山かっこ<>",
+];
 
 function pages() {
   const below = readdirSync(join(ROOT, "docs"), { recursive: true }).map((name) => join(ROOT, "docs", name));
@@ -39,17 +52,20 @@ function entries(path) {
     .map((each) => ({ ...each, forms: Object.keys(each).filter((key) => key.startsWith("msgstr")).map((key) => each[key]) }));
 }
 
-/** Return the messages as one text with a paragraph for each, and the entry that each of its lines is from. */
+/** Return the messages as one text with a paragraph for each line, and the entry that each of its lines is from. */
 function asText(messages) {
   const lines = [];
   const origin = [];
   for (const message of messages)
     for (const form of message.forms) {
-      // no indented code, list or heading: the text of a message is plain
-      const own = form.split("\n").map((line) => line.replace(/^[\s#>*+-]+|^\d+[.)]\s/, ""));
-      for (const line of [...own, ""]) {
-        lines.push(line);
-        origin.push(message);
+      // Examples are indented; a value becomes code; nothing is a list or a heading: the text of a message is plain.
+      const plain = form.replaceAll("{{", "").replaceAll("}}", "").replace(/`[^`]*`|\{[^{}]*\}/g, "`value`");
+      const own = plain
+        .split("\n")
+        .map((line) => (/^\s+\S|^(?:hackathon|ssh) /.test(line) ? "" : line.replace(/^[#>*+-]+|^\d+[.)]\s/, "")));
+      for (const line of own) {
+        lines.push(line, "");
+        origin.push(message, message);
       }
     }
   return { text: lines.join("\n"), origin };
@@ -64,7 +80,6 @@ for (const { filePath, messages } of await linter.lintFiles(named.length ? named
     remarks.push({ ruleId, message, place: `${relative(ROOT, filePath)}:${line}:${column}`, english: null });
 if (!named.length) {
   const all = entries(MESSAGES);
-  // textlint becomes slow in long texts
   for (let start = 0; start < all.length; start += PART) {
     const { text, origin } = asText(all.slice(start, start + PART));
     const { messages } = await linter.lintText(text, join(ROOT, "messages.md"));
