@@ -1,6 +1,6 @@
 // Check the Japanese pages and messages with textlint: `npm run lint`. `.textlintrc.yml` has the rules and the reasons.
-//   node docs/textlint.mjs [PAGE …]     these pages only
-//   node docs/textlint.mjs --count      the remarks of each rule instead of a line for each
+//   node po/textlint.mjs [PAGE …]     these pages only
+//   node po/textlint.mjs --count      the remarks of each rule instead of a line for each
 
 import { readFileSync, readdirSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
