@@ -13,8 +13,8 @@ from hackathon.text.messages import _
     "convert",
     help=_(
         "Convert a job script for another cluster's scheduler: its header, and the scheduler's variables in its "
-        "commands. Parts without an equivalent are listed on standard error, and the exit code is 1; a directive becomes "
-        "a comment. If the cluster's limits refuse the new script, it is not printed, and the exit code is 2.\n"
+        "commands. Parts without an equivalent are listed on standard error, and the exit code is 1; a directive "
+        "becomes a comment. If the cluster's limits refuse the new script, it is not printed, and the exit code is 2.\n"
         "\n"
         "  hackathon convert job.sh --to abci3\n"
         "  hackathon convert job.sh --to slurm -o job-slurm.sh\n"
