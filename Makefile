@@ -32,6 +32,8 @@ lint: $(VENV)/.test
 	$(BIN)/ruff format --check hackathon tests docs po bundle
 	$(BIN)/mypy hackathon
 	$(BIN)/python -m pytest -q -n 0 tests/lint
+	@if command -v node >/dev/null && [ -d node_modules/textlint ]; then node po/textlint.mjs; \
+	else echo 'Japanese texts were not checked by textlint. To install it (Node 20 or newer): npm ci --ignore-scripts'; fi
 
 # One file with the toolkit and all its dependencies, for login nodes: docs/how-to/install.md.
 bundle: $(BIN)/python

@@ -13,7 +13,7 @@ from hackathon.text.messages import _
     "convert",
     help=_(
         "Convert a job script for another cluster's scheduler: its header, and the scheduler's variables in its "
-        "commands. What has no equivalent is listed on standard error; a directive becomes a "
+        "commands. Parts without an equivalent are listed on standard error; a directive becomes a "
         "comment. If the cluster's limits refuse the new script, it is not printed.\n"
         "\n"
         "  hackathon convert job.sh --to abci3\n"

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     "slides",
     help=_(
         "Create slides for a team from its records: starting point, changes, speed-up with its plot, "
-        "difficulties. What only the team knows is left as marked blanks. The slides are one HTML page: fill "
+        "difficulties. Parts that only the team knows are marked blanks. The slides are one HTML page: fill "
         "in the blanks in a browser, save it, and print it as PDF. With --to NAME.md they are Markdown for "
         "Marp. Edited slides are not overwritten without --force.\n"
         "\n"

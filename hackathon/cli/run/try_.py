@@ -33,12 +33,12 @@ if TYPE_CHECKING:
 @named(
     "try",
     help=_(
-        "Run the program for about a minute, on 1 and 2 processes, and say what was understood: ranks, metrics "
+        "Run the program for about a minute, on 1 and 2 processes, and show what was understood: ranks, metrics "
         "with the lines they came from, time of a step, batch, memory, and files that it wrote. A program of "
         "`hackathon port` for PyTorch (NAME.ported.py) then runs on 2 processes beside NAME.py on 1, with the same "
-        "samples in each step, and their losses are compared. Ends with "
-        "`ready`, or with what to correct. Takes the cluster's debug queue where its profile "
-        "marks one. Nothing of it counts as a result. After Ctrl-C the same command continues.\n"
+        "samples in each step, and their losses are compared. It ends with "
+        "`ready`, or with a list of corrections. It uses the cluster's debug queue if the profile "
+        "marks one. The run does not count as a result. After Ctrl-C the same command continues.\n"
         "\n"
         "  hackathon try\n"
         "  hackathon try --processes 1,4 --seconds 120\n"

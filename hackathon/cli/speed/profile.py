@@ -73,10 +73,10 @@ RECORDING = ("skip", "steps", "memory", "seconds")
 @named(
     "profile",
     help=_(
-        "Run a program (PyTorch, TensorFlow, Chainer) for a short time, without a change in it, and show where "
+        "Run a program (PyTorch, TensorFlow, Chainer) for a short time, without changing it, and show where "
         "the time of a step goes on each rank: data, host, compute, communication, waiting. Also shows the "
-        "operators and kernels that take the most time, gaps, memory, and what the recording itself cost. A "
-        "run that has traces is shown again; another run is run once more and recorded. Nothing of it counts "
+        "operators and kernels that take the most time, gaps, memory, and the cost of the recording itself. "
+        "A run that has traces is shown again; another run is run once more and recorded. It does not count "
         "as a result. After Ctrl-C the same command continues.\n"
         "\n"
         "  hackathon profile --processes 2\n"

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 @named(
     "speedup",
     help=_(
-        "Measure, on one process, what makes the program faster: each known option alone against the program "
-        "as it is, in rounds with a random order, then the ones that win together. For a recipe, options are "
-        "its parameters; for your own program, parameters that you declared and environment variables. What "
-        "would need lines in the program is listed with these lines. A claim is made only outside the noise, "
+        "Measure, on one process, what makes the program faster: each known option alone against the "
+        "unchanged program, in rounds with a random order, then the best ones together. For a recipe, options are "
+        "its parameters; for your own program, parameters that you declared and environment variables. Options "
+        "that need lines in the program are listed with these lines. A claim is made only outside the noise, "
         "and the loss is compared over the same steps. Also as `tune-up`. After Ctrl-C the same command "
         "continues.\n"
         "\n"

@@ -34,11 +34,11 @@ KEPT = frozenset({
     "tune",
     help=_(
         "Run trials of a program as jobs, several at once, and find the parameters that give the best result. "
-        "--space says what varies: log:a:b, lin:a:b, int:a:b, or a list of values. --objective is "
+        "--space sets the search space: log:a:b, lin:a:b, int:a:b, or a list of values. --objective is "
         "METRIC@DURATION (the value after that time), METRIC (the value at the end), or time-to:METRIC:VALUE "
         "(the time until it is reached). A trial whose predicted learning curve has little chance to become "
-        "the best is cancelled, and the next one starts in its place. What it can cost is shown and confirmed "
-        "first. After Ctrl-C the jobs go on; --resume continues, also from a second terminal.\n"
+        "the best is cancelled, and the next one starts in its place. The maximum cost is shown and confirmed "
+        "first. After Ctrl-C the jobs continue; --resume continues, also from a second terminal.\n"
         "\n"
         "  hackathon tune torch-ddp --space lr=log:1e-3:1 --objective loss@5min --trials 20\n"
         "  hackathon tune --space lr=log:1e-4:1 --space batch_size=32,64,128 --objective accuracy@10min "

@@ -65,7 +65,7 @@ def watch(tuner: "Tuner") -> "list[Trial]":
     except KeyboardInterrupt:
         click.echo(
             _(
-                "The jobs go on. Continue with: hackathon tune --resume {study!q}    End them with: hackathon "
+                "The jobs continue. To resume: hackathon tune --resume {study!q}    End them with: hackathon "
                 "cancel {study!q}",
                 study=study.id[-8:],
             ),

@@ -449,7 +449,7 @@ def test_doctor_names_what_is_missing(
 def test_errors_are_japanese_when_asked_for(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["render", "torch-ddp", "--cluster", "laptop", "--nodes", "2", "--lang", "ja"]) == 2
     text = capsys.readouterr().err
-    assert "エラー" in text and "1台のマシン" in text
+    assert "エラー" in text and "1 台のマシン" in text
 
 
 def test_results_of_one_run(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
