@@ -137,7 +137,7 @@ def order(matches: Sequence[RulePlace], about: Circumstances) -> list[Ranked]:
         band = int(listed[0][0][0])
         if band >= NOT_A_CAUSE and not about.failed:
             continue  # it did no harm
-        # a message after which the program went on is not a cause while nothing else tells of an end
+        # a message after which the program went on is not a cause while nothing else reports an end
         certain = (band < WEAK and band != SURVIVED) or failing
         level = "secondary" if band >= NOT_A_CAUSE else "root" if number == 0 and certain else "likely"
         ranked.append(Ranked(tuple(match for _, match in listed), level, band))
