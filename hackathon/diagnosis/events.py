@@ -4,8 +4,8 @@ An event is a line that a compiler, a logger, the C++ runtime or the kernel writ
 tracebacks are read in log_tails. A launcher's line about the end of others is not an event. Tables of nvidia-smi show
 processes that also hold memory on GPU 0.
 
-The kind of an exception follows from its name, its message, its statement, and who raised it. Rules with the fact
-`log:exception` and patterns name kinds; the first whose pattern matches counts. Behind them come the rules for
+The kind of an exception follows from its name, its message, its statement, and the file that raised it. Rules with the
+fact `log:exception` and patterns name kinds; the first whose pattern matches counts. Behind them come the rules for
 exceptions in a worker of PyTorch's DataLoader (`log:exception-in-loader`), for those that a library raised
 (`log:exception-in-library`), for checks of the user's own code (`log:exception-own`), and for all others
 (`log:exception` without patterns).
@@ -16,7 +16,7 @@ from collections.abc import Collection, Sequence
 
 from hackathon.config.rule import EXCEPTION, Rule
 from hackathon.diagnosis.check_command import NOT_KNOWN
-from hackathon.diagnosis.log_tails import End, TailLine, Traceback, at_end, is_own
+from hackathon.diagnosis.log_tails import End, TailLine, Traceback, at_end, frames, is_own
 from hackathon.diagnosis.needles import expression_of
 from hackathon.diagnosis.unknown import is_error, is_result
 from hackathon.schedulers.failures import DAEMON_LINES
@@ -38,6 +38,8 @@ _LAUNCHER = re.compile(
 
 def is_event(text: str) -> bool:
     """Return whether a line tells that something ended, and no launcher wrote it."""
+    if _PASSED_ON.search(text):
+        return False
     if _LAUNCHER.search(text) or at_end(text):
         return bool(_NATIVE.search(text)) and not _LAUNCHER.search(text)
     return (_BUILD.search(text) is not None and not is_result(text)) or bool(_NATIVE.search(text)) or is_error(text)
@@ -98,11 +100,16 @@ def on_gpu_zero(ends: Sequence[End]) -> tuple[int, TailLine, int] | None:
     return None
 
 
-VALUES = ("exception", "name", "place", "package", "by", "statement", "what")
+VALUES = ("exception", "name", "place", "package", "by", "statement", "module", "what")
 """Placeholders in the texts of these rules."""
 LETTERS = 300
 """Characters of an exception that are shown."""
 _PACKAGE = re.compile(r"(?:site|dist)-packages/(?P<name>[A-Za-z]\w*)")
+# Libraries that are often run from a clone of their repository.
+_CLONED = re.compile(
+    r"/(?P<file>(?:megatron/(?:core|training|legacy|bridge)|deepspeed|accelerate|transformers|trl|peft|llamafactory|swift"
+    r"|axolotl|verl|nemo|torchtitan|torchtune|fairseq|mmengine)/[\w/.-]+\.py)$"
+)
 _BRACKETS = re.compile(r"\{[^{}\[\]()]+\}|\[[^{}\[\]()]+\]|\([^{}\[\]()]{12,}\)")
 _DEEPEST = 3
 # The frame of PyTorch 1.1 to 2.13 below that of the data set or of collate_fn, and its statement.
@@ -125,6 +132,8 @@ _ELSEWHERE = re.compile(
     r"|\b(?:NCCL|CUDA|HIP|cuDNN|cuBLAS|Gloo|MPI)\b"
 )
 _OWN_CHECK = re.compile(r"(?:raise|assert)\b")
+# Messages that pass on another library's error.
+_PASSED_ON = re.compile(r"\b(?:NCCL|CUDA|HIP|cuDNN|cuBLAS|Gloo|MPI) [Ee]rror\b|ncclUnhandled|\bnccl\w*Error\b")
 # Packages that only carry an exception from another process.
 _CARRIERS = frozenset({"ray", "hackathon"})
 
@@ -140,6 +149,7 @@ def exception_kind(rules: Sequence[Rule], traceback: Traceback) -> tuple[Rule, d
         "package": package,
         "by": package or "the program",
         "statement": traceback.statement,
+        "module": _module(traceback),
         "what": f"{traceback.place}: {text}" if traceback.place else text,
     }
     if any(_IN_LOADER.search(line.read.text) for line in traceback.lines):
@@ -151,13 +161,15 @@ def exception_kind(rules: Sequence[Rule], traceback: Traceback) -> tuple[Rule, d
 def kind_of_words(rules: Sequence[Rule], values: dict[str, str], place: str = "") -> tuple[Rule, dict[str, str]] | None:
     """Return the rule that names the kind of an exception, and its values with those of the pattern.
 
-    `values`: exception, statement, package. `place`: fact of who raised it; empty: the package, if any.
+    `values`: exception, statement, package, module. `place`: fact of who raised it; empty: the package, if any.
     """
+    if _PASSED_ON.search(values["exception"]):
+        return None
     # text in brackets is a value, a name or a place
     message = values["exception"]
     for _ in range(_DEEPEST):
         message = _BRACKETS.sub("()", message)
-    text = without_modules(f"{message} « {values['statement']}")
+    text = without_modules(f"{message} « {values['statement']} » {values.get('module', '')}")
     for rule in rules:
         if rule.fact != EXCEPTION:
             continue
@@ -170,10 +182,16 @@ def kind_of_words(rules: Sequence[Rule], values: dict[str, str], place: str = ""
     return (general, values) if general is not None else None
 
 
-def states_requirement(exception: str) -> bool:
-    """Return whether an exception's message says what is required or refused."""
+def states_requirement(exception: str, statement: str = "", module: str = "") -> bool:
+    """Return whether an exception's message says what is required or refused.
+
+    `statement`, `module`: what raised it. A library that raises an exception on purpose describes what it refuses.
+    """
     message = exception.partition(":")[2]
-    return bool(_REQUIREMENT.search(message)) and not _ELSEWHERE.search(message)
+    if _ELSEWHERE.search(message):
+        return False
+    on_purpose = bool(module) and bool(_OWN_CHECK.match(statement)) and len(message.split()) > 2
+    return on_purpose or bool(_REQUIREMENT.search(message))
 
 
 def without_modules(text: str) -> str:
@@ -194,6 +212,25 @@ def _text(traceback: Traceback) -> str:
         traceback.statement if traceback.statement.startswith("assert ") else ""
     )
     return f"{name}: {message}"[:LETTERS] if message else traceback.exception
+
+
+def _module(traceback: Traceback) -> str:
+    """Return the library's file that raised an exception, `torch/utils/checkpoint.py`; "" for the user's own code.
+
+    With ` import` where it failed while it was loaded, and not on purpose.
+    """
+    file = _library_file(traceback.path)
+    loaded = not _OWN_CHECK.match(traceback.statement) and any(
+        path == traceback.path and where == "<module>" for path, where in frames(traceback.lines)
+    )
+    return f"{file} import" if file and loaded else file
+
+
+def _library_file(path: str) -> str:
+    if _PACKAGE.search(path):
+        return re.split(r"(?:site|dist)-packages/", path)[-1]
+    cloned = _CLONED.search(path)
+    return cloned["file"] if cloned else ""
 
 
 def _package(path: str) -> str:

@@ -30,6 +30,7 @@ from hackathon.diagnosis.log_tails import (
     End,
     Traceback,
     finished,
+    is_source,
     is_warning,
     last_tracebacks,
     look_around,
@@ -244,6 +245,8 @@ class _Examined:
         named = {hit.order: hit.values["rank"] for hit in hits if hit.values.get("rank")}
         for hit in hits:
             number, offset = hit.order
+            if hit.rule.level == "likely" and hit.count == 1 and is_source(self._ends[number], offset):
+                continue  # the words stand in the program, not in a message
             evidence = self._attributed(hit.evidence, {"rank": named.get(hit.order, ""), **hit.values})
             ranks = () if evidence.rank is None else (evidence.rank,)
             matches.append(

@@ -218,6 +218,27 @@ def _shape(line: str) -> str:
     return re.sub(r"\d[\d.:,e+-]*", "0", line[:200])
 
 
+def frames(lines: Iterable[TailLine]) -> list[tuple[str, str]]:
+    """Return (file, function) of the frames in a traceback's lines; of chained tracebacks those of the last."""
+    stack: list[tuple[str, str]] = []
+    for line in lines:
+        if _START in line.read.text:
+            stack = []
+        elif match := _FRAME.match(line.read.text):
+            stack.append((match["path"], (match["where"] or "").strip()))
+    return stack
+
+
+def is_source(end: End, offset: int) -> bool:
+    """Return whether the line at an offset is a statement in the stack of a traceback."""
+    return any(
+        line.offset == offset and line.read.text.startswith("    ") and not _FRAME.match(line.read.text)
+        for traceback in end.tracebacks
+        if traceback.begin < offset < traceback.at
+        for line in traceback.lines
+    )
+
+
 def is_own(path: str) -> bool:
     """Return whether a file in a stack is the user's own code."""
     return not any(part in path for part in _NOT_OWN)

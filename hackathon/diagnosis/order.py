@@ -90,6 +90,8 @@ class Ranked:
     band: int
 
 
+SURVIVED = 65
+"""The band of certain causes after which the program went on, and of warnings of such rules."""
 WEAK = 80
 """Bands from here on are not called a root cause: perhaps nothing is wrong."""
 NOT_A_CAUSE = 90
@@ -135,7 +137,8 @@ def order(matches: Sequence[RulePlace], about: Circumstances) -> list[Ranked]:
         band = int(listed[0][0][0])
         if band >= NOT_A_CAUSE and not about.failed:
             continue  # it did no harm
-        certain = band < WEAK or failing
+        # a message after which the program went on is not a cause while nothing else reports an end
+        certain = (band < WEAK and band != SURVIVED) or failing
         level = "secondary" if band >= NOT_A_CAUSE else "root" if number == 0 and certain else "likely"
         ranked.append(Ranked(tuple(match for _, match in listed), level, band))
     return ranked
@@ -217,7 +220,7 @@ def _band(match: RulePlace, about: Circumstances, follower: bool) -> int:
     if silent and about.failed and match.rule.part != "numerics":
         return 70
     if match.weak and match.rule.part != "numerics":
-        return 65 if certain else WEAK
+        return SURVIVED if certain else WEAK
     if late and not match.fact:
         return 35
     if match.fact and certain and match.rule.fact.startswith(("state:", "cause:")):

@@ -68,7 +68,10 @@ def finding_of(
 def _certainty(rule: Rule, values: Mapping[str, str]) -> str:
     """Return how surely a rule's message is the cause; that of an exception which says so itself is likely."""
     if rule.guess:
-        return LIKELY if states_requirement(values.get("exception", "")) else UNKNOWN
+        exception, statement = values.get("exception", ""), values.get("statement", "")
+        # words alone say nothing of an exception that no rule's pattern describes
+        module = values.get("module", "") if rule.patterns else ""
+        return LIKELY if states_requirement(exception, statement, module) else UNKNOWN
     return CERTAIN if rule.level == "root" else LIKELY
 
 

@@ -106,7 +106,7 @@ def test_what_a_program_or_node_mended_itself_is_no_fault(text: str, rules: Rule
         (f"{CUDA_APART}, unable to compile cuda/cpp extensions", ["cuda-toolkit-mismatch"]),
         # a module that pip cannot bring
         ("ModuleNotFoundError: No module named 'distutils'", ["framework-new-python"]),
-        ("ModuleNotFoundError: No module named 'distutils.msvccompiler'", ["env-module-missing"]),
+        ("ModuleNotFoundError: No module named 'distutils.msvccompiler'", ["env-module-part"]),
         ("ModuleNotFoundError: No module named 'tensorflow.contrib'", ["tensorflow-version-gap"]),
         ("ModuleNotFoundError: No module named 'tensorflow.examples.tutorials'", ["tensorflow-version-gap"]),
         ("ModuleNotFoundError: No module named 'tensorflow.python.keras'", ["tensorflow-version-gap"]),

@@ -78,3 +78,10 @@ def test_a_healthy_log_has_no_cause(name: str, tmp_path: Path) -> None:
     log = tmp_path / "job.log"
     log.write_text(HEALTHY[name], encoding="utf-8")
     assert [finding for finding in diagnose([log], rules=RULES) if finding.level in ("root", "likely")] == []
+
+
+def test_a_message_that_the_program_survived_is_no_cause_while_nothing_else_tells_of_an_end(tmp_path: Path) -> None:
+    log = tmp_path / "job.log"
+    quoted = "sample 0 | RuntimeError: CUDA out of memory. Tried to allocate 20.00 MiB\n"
+    log.write_text(quoted + "".join(f"epoch 0 step {step} loss 2.{step}\n" for step in range(20, 140, 10)), "utf-8")
+    assert {finding.level for finding in diagnose([log], rules=RULES)} == {"likely"}
