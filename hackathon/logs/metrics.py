@@ -3,7 +3,7 @@
 import math
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
@@ -130,6 +130,21 @@ def series(run: Path, attempt: int | None = None) -> dict[str, list[tuple[float,
     """
     files = rank_files(guarded(run) / "metrics", ".jsonl")
     return curves_of(read_lines(files[0], torn=True) if files else (), attempt)
+
+
+def joined_series(runs: Sequence[Path]) -> dict[str, list[tuple[float, float]]]:
+    """Return the curves of consecutive runs of one training: metric name → (step, value).
+
+    If a later run repeats steps, because it started from an earlier checkpoint, its values count. The program must
+    count its steps over the whole training (`meter.step(step=…)`): if each run's meter begins at 1, only the last run's
+    curve remains.
+    """
+    curves: dict[str, list[tuple[float, float]]] = {}
+    for run in runs:
+        for name, points in series(run).items():
+            first = points[0][0]
+            curves[name] = [point for point in curves.get(name, []) if point[0] < first] + points
+    return curves
 
 
 def timed_series(run: Path, metric: str, *, over: bool, counted: bool = False) -> list[tuple[float, float]]:

@@ -97,7 +97,7 @@ def show_chain(run: "RunDirectory", form: str = "table", metric: str | None = No
 
 def show_curve(run: "RunDirectory", metric: str) -> None:
     """Print a metric over the steps of a run's complete chain as CSV. Raises RequestError if there is none."""
-    from hackathon.logs.chained import joined_series
+    from hackathon.logs.metrics import joined_series
     from hackathon.runs.chain import chain_of
 
     curves = joined_series([segment.path for segment in chain_of(run)])
