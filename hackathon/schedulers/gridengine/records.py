@@ -31,8 +31,8 @@ _LIMIT = re.compile(r"enforced [\w, ]*\bh_rt\b")
 _NOT_FOUND = re.compile(r"^error: job (?:id|name) \S+ not found\n", re.MULTILINE)
 _NO_RECORDS = re.compile(r"/accounting: No such file or directory\n")
 
-LIMIT, AFTER, OWN_ERROR = 37, 100, 30
-"""`failed`: the server enforced h_rt, h_cpu or h_vmem; the script or the job was killed; the script ended with 100."""
+LIMIT, AFTER = 37, 100
+"""`failed`: the server enforced h_rt, h_cpu or h_vmem; the script or the job was killed."""
 AGAIN = frozenset({24, 25})
 """`failed` of a life after which the job was requeued: migrated, or rescheduled (exit code 99)."""
 LOST_NODE = frozenset({19, 21})
