@@ -75,7 +75,7 @@ class GuessedRun:
         return likeness(text, "\n".join(texts), self.run.known().processes)
 
 
-def run_in_trouble(runs_folder: Path, text: str = "") -> GuessedRun | None:
+def run_in_trouble(runs_folder: Path, text: str) -> GuessedRun | None:
     """Return the run that a message is most likely about; None if there are no runs.
 
     In this order: the asker's running job without progress, the asker's newest failure, the same of the others in the

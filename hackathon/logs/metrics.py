@@ -147,7 +147,7 @@ def joined_series(runs: Sequence[Path]) -> dict[str, list[tuple[float, float]]]:
     return curves
 
 
-def timed_series(run: Path, metric: str, *, over: bool, counted: bool = False) -> list[tuple[float, float]]:
+def timed_series(run: Path, metric: str, *, over: bool, counted: bool) -> list[tuple[float, float]]:
     """Return a metric of the newest attempt's Meter: (seconds since 1970, value), at most CURVE points.
 
     Values that are not finite stay: they show that a training diverged. `over`: the run has ended. `counted`: instead
@@ -223,7 +223,7 @@ def _attempt_lines(
     return _of_attempt(_meter_lines(files[0], METER, meters) if files else (), attempt)
 
 
-def newest_lines(file: Path, most: int, meters: "MeterFiles | None" = None) -> list[dict[str, Any]]:
+def newest_lines(file: Path, most: int, meters: "MeterFiles | None") -> list[dict[str, Any]]:
     """Return the lines of the newest attempt among the last `most` bytes of a Meter's file; [] without any."""
     entries: list[dict[str, Any]] = []
     for fresh, line in _of_attempt(_meter_lines(file, most, meters), None):

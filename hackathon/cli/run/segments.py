@@ -74,7 +74,7 @@ def verdict(run: "RunDirectory", states: "Sequence[RunStatus]") -> tuple[str, bo
     return _("training is not complete, and no segments are left"), True
 
 
-def show_chain(run: "RunDirectory", form: str = "table", metric: str | None = None, ask: bool = True) -> None:
+def show_chain(run: "RunDirectory", form: str, metric: str | None = None, ask: bool = True) -> None:
     """Print the latest numbers and the state of a chain; exit code 1 if it ended without being complete."""
     from hackathon.cli.shown import show_run
     from hackathon.runs.chain import chain_of, is_complete, speaking
