@@ -183,6 +183,11 @@ def rule_set(rules: Sequence[Rule]) -> RuleSet:
     return last
 
 
+def scan(files: Sequence[LogFile], rules: Sequence[Rule], *, now: float | None = None) -> list[Hit]:
+    """Return the matches of rules: the first one and a count for each rule and log (and rank of a merged log)."""
+    return Scanner(rules).scan(files, now=now)
+
+
 @dataclass
 class _Found:
     """The matches of a rule in one log."""
