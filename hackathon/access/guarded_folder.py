@@ -132,7 +132,7 @@ class GuardedFolder(Beneath):
         except OSError:
             return False
 
-    def is_folder(self, name: str = "") -> bool:
+    def is_folder(self, name: str) -> bool:
         """Return whether a name leads to a folder."""
         try:
             return stat.S_ISDIR(self.stat(name).st_mode)

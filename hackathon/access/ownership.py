@@ -117,7 +117,7 @@ def foreign(path: Path, trusted: Trusted) -> ForeignFile | None:
     return ForeignFile(path, file.owner, strangers) if strangers else None
 
 
-def foreign_folder(folder: Path, trusted: Trusted, *, own_entries: bool = False) -> ForeignFile | None:
+def foreign_folder(folder: Path, trusted: Trusted, *, own_entries: bool) -> ForeignFile | None:
     """Return why the user must not write in a folder; None if the folder is acceptable.
 
     It must belong to the user or to an account that the user trusts, and no other account may write in it or replace

@@ -329,7 +329,7 @@ def similar(finding: "Finding", board: Board | None = None, limit: int = 3) -> l
     return solved_like(board, names, finding.evidence.text if finding.evidence else "", limit)
 
 
-def solved_like(board: Board, rule: str, text: str, limit: int = 3) -> list[Post]:
+def solved_like(board: Board, rule: str, text: str, limit: int) -> list[Post]:
     """Return solved posts and requests of a rule, then those with the same masked log line, as `similar` does."""
     solved = [post for post in reversed(board.posts) if post.solved]
     names = rule and tells_failures_apart(rule)

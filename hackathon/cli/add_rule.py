@@ -141,12 +141,12 @@ def agreed_rule(
     run: "RunDirectory",
     *,
     yes: bool,
-    part: "Part | None" = None,
+    part: "Part | None",
     level: "Level" = "root",
-    title: str = "",
-    advice: str = "",
+    title: str,
+    advice: str,
     healthy: Sequence[Path] = (),
-    scope: str = "event",
+    scope: str,
 ) -> "AgreedRule | None":
     """Show a rule for a run's failure on stderr and ask; return how to write it, None for a no.
 

@@ -1,6 +1,5 @@
 """`hackathon init`: create a project in a folder."""
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -8,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hackathon.cli.options import Assignment, completing, named
+from hackathon.event.draft import scalar
 from hackathon.text.errors import RequestError
 from hackathon.text.messages import N_, _, localized
 
@@ -93,10 +93,10 @@ def command(
         )
     lines = [
         "# " + _("A hackathon project; `hackathon schema project` describes every key."),
-        f"name: {_scalar(name or folder.name)}",
+        f"name: {scalar(name or folder.name)}",
     ]
     if team:
-        lines.append(f"team: {_scalar(team)}")
+        lines.append(f"team: {scalar(team)}")
     assignments = dict(parameter)
     # as for the project's jobs: its own folder and the event's, not those of a project around it
     around = folders_that_count(folder)
@@ -147,7 +147,7 @@ def command(
                 example=f"-p {missing[0]}=…",
             )
         _refuse_notebook(command_words(str(words), {**dict.fromkeys(COUNTS, 1), **assignments}))
-        lines.append(f"command: {_scalar(str(words))}")
+        lines.append(f"command: {scalar(str(words))}")
         if framework := _framework(folder, str(words)):
             lines.append(f"framework: {framework}")
         if assignments:
@@ -173,7 +173,7 @@ def command(
             lines.append(f"exclude: {json.dumps(links, ensure_ascii=False)}")
     if cluster:
         registry.load_cluster(cluster, folders)
-        lines.append(f"cluster: {_scalar(cluster)}")
+        lines.append(f"cluster: {scalar(cluster)}")
     lines += [f"# {_('time limit; shorter jobs start earlier')}", "walltime: 00:10:00", ""]
     text = "\n".join(lines)
     # validated before it is written, so that the next try does not find an invalid file
@@ -296,12 +296,6 @@ def _formats_told(words: str, folder: Path) -> str:
     )
 
 
-def _scalar(text: str) -> str:
-    """Return a text as a YAML 1.2 scalar: plain if it is unambiguous, otherwise as JSON, which is valid YAML."""
-    bare = text.isascii() and text[:1].isalpha() and all(character.isalnum() or character in "-_" for character in text)
-    return text if bare and text.lower() not in ("true", "false", "null") else json.dumps(text, ensure_ascii=False)
-
-
 def _value(value: object) -> str:
     """Return a parameter's value as YAML: numbers and booleans plain, everything else as a string."""
     if isinstance(value, bool):
@@ -310,5 +304,5 @@ def _value(value: object) -> str:
     try:
         float(text)
     except ValueError:
-        return text if text in ("true", "false") else _scalar(text)
-    return text if text[0].isdigit() or text[0] in "-." else _scalar(text)
+        return text if text in ("true", "false") else scalar(text)
+    return text if text[0].isdigit() or text[0] in "-." else scalar(text)

@@ -58,7 +58,7 @@ def request_line(request: "Request", settings: "Settings | None" = None) -> str:
     return f"{line} [{printable(settings_text(settings))}]" if settings else line
 
 
-def echo_advice(requests: "Sequence[Request]", nodes: "Sequence[NodeGroup]" = ()) -> None:
+def echo_advice(requests: "Sequence[Request]", nodes: "Sequence[NodeGroup]") -> None:
     """Print requests that are allowed but probably unintended, once each."""
     from hackathon.jobs.check import advice
 

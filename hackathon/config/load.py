@@ -97,7 +97,7 @@ def load_recipe(target: str | Path, folders: Sequence[Path] = ()) -> "tuple[Reci
     return _recipe(folder.absolute()), folder.absolute()
 
 
-def recipe_on_path(name: str, folders: Sequence[Path] = ()) -> Path | None:
+def recipe_on_path(name: str, folders: Sequence[Path]) -> Path | None:
     """Return the folder of the recipe with a name, None without one."""
     file = _find(name, _recipe_folders(folders), f"/{RECIPE_FILE}") or _of_package("recipes", name)
     return file.parent if file else None

@@ -22,7 +22,7 @@ def load_rules(folders: Sequence[Path] = ()) -> tuple[list[Rule], list[Problem]]
     return [rule for rule, _ in rules], problems
 
 
-def find_rules(folders: Sequence[Path] = ()) -> tuple[list[tuple[Rule, Path]], list[Problem]]:
+def find_rules(folders: Sequence[Path]) -> tuple[list[tuple[Rule, Path]], list[Problem]]:
     """Return the rules with their files, and the problems of files; see load_rules."""
     by_id: dict[str, tuple[Rule, Path]] = {}
     packages, problems = _rules_of_packages()

@@ -212,7 +212,7 @@ def _people(team: "Team", event: "Event", owner: int, outcome: DirectoriesMade) 
     return WantedDirectory(Path(), "team", owner, mode, group, tuple(users.items()), team=team.name)
 
 
-def make_shared(event: "Event", folder: Path, outcome: DirectoriesMade, *, dry: bool = False) -> None:
+def make_shared(event: "Event", folder: Path, outcome: DirectoriesMade, *, dry: bool) -> None:
     """Create or repair the event's board, in its present mode or else sticky, and add it to the outcome.
 
     Raises RequestError and HackathonError as `make_place` does.

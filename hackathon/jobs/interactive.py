@@ -11,7 +11,7 @@ from hackathon.text.messages import _
 Interactive = Literal["jupyter", "vscode"]
 
 
-def interactive_values(kind: Interactive, *, this_machine: bool, environment: Mapping[str, str] = os.environ) -> str:
+def interactive_values(kind: Interactive, *, this_machine: bool) -> str:
     """Return the assignments that the template `interactive.sh.j2` reads, with texts in the user's language.
 
     `this_machine`: the job runs here, so that nothing has to be forwarded from another machine.
@@ -33,7 +33,7 @@ def interactive_values(kind: Interactive, *, this_machine: bool, environment: Ma
     }[kind]
     return shell_values(
         {
-            "HK_LOGIN": "" if this_machine else login_name(environment),
+            "HK_LOGIN": "" if this_machine else login_name(os.environ),
             "HK_FORWARD": texts[0],
             "HK_OPEN": texts[1],
             "HK_END": texts[2],

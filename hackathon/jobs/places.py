@@ -32,7 +32,6 @@ Foreign = Literal["refuse", "leave", "take"]
 class Places:
     """The project and the event around a folder."""
 
-    project_folder: Path | None
     project: "Project | None"
     event_folder: Path | None
     event: "Event | None"
@@ -96,7 +95,6 @@ def around(project: Path | None, start: Path, foreign_files: Foreign) -> Places:
     if look is not None:
         trusted |= look.trusted
     search = Places(
-        project_folder=project,
         project=load.load_project(look.folder, look.raw) if look is not None else None,
         event_folder=event.folder if event is not None else None,
         event=event.record if event is not None else None,

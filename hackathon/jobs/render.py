@@ -78,7 +78,7 @@ def render_shell(
     return _fill(environment, "shell.sh.j2", values), [*words, *options]
 
 
-def render_header(request: Request, cluster: Cluster, template_folders: "Folders" = ()) -> tuple[str, list[str]]:
+def render_header(request: Request, cluster: Cluster, template_folders: "Folders") -> tuple[str, list[str]]:
     """Return the header of a script, and the options that only the submission command accepts."""
     dialect = registry.load_dialect(request.scheduler, cluster.dialect)
     environment, values = _environment(template_folders, dialect, cluster), _values(request, dialect)

@@ -289,16 +289,7 @@ def _shape(
             raise RequestError("jobs.not_positive", "{name} must be at least 1, not {value}", name=name, value=value)
     choose.origins["nodes"] = choose.origins["processes"] = origin
     if nodes is not None and processes is not None:
-        if processes % nodes or (explicit and per_node * nodes != processes):
-            raise RequestError(
-                "jobs.shape",
-                "{processes} processes do not fit on {nodes} nodes with {per_node} processes per node",
-                hint="give only --nodes or only --processes",
-                nodes=nodes,
-                processes=processes,
-                per_node=per_node,
-            )
-        return nodes, processes, processes // nodes
+        return shape_on(nodes, processes, per_node, explicit=explicit)
     if nodes is not None:
         return nodes, nodes * per_node, per_node
     assert processes is not None
@@ -307,6 +298,25 @@ def _shape(
         processes <= per_node or one_machine
     ):  # a laptop may have more processes than cores; `advice` says what that means
         return 1, processes, processes
+    return full_nodes(processes, per_node)
+
+
+def shape_on(nodes: int, processes: int, per_node: int, *, explicit: bool) -> tuple[int, int, int]:
+    """Return nodes, processes, and processes per node, which `explicit` fixes. Raises RequestError if it is uneven."""
+    if processes % nodes or (explicit and per_node * nodes != processes):
+        raise RequestError(
+            "jobs.shape",
+            "{processes} processes do not fit on {nodes} nodes with {per_node} processes per node",
+            hint="give only --nodes or only --processes",
+            nodes=nodes,
+            processes=processes,
+            per_node=per_node,
+        )
+    return nodes, processes, processes // nodes
+
+
+def full_nodes(processes: int, per_node: int) -> tuple[int, int, int]:
+    """Return nodes, processes, and processes per node. Raises RequestError if the last node is not full."""
     if processes % per_node:
         below = processes // per_node * per_node
         raise RequestError(

@@ -27,8 +27,10 @@ from hackathon.jobs.resolve import (
     PROJECT,
     USER,
     Sources,
+    full_nodes,
     names_unknown_to,
     payer,
+    shape_on,
     usual_threads,
 )
 from hackathon.jobs.resolve import declared_parameters as declared
@@ -239,34 +241,14 @@ class _Move:
         for name in ("nodes", "processes", "processes_per_node"):
             self.whys[name] = why_given if getattr(options, name) else shape
         if options.nodes:
-            if processes % options.nodes or (options.processes_per_node and per_node * options.nodes != processes):
-                raise RequestError(
-                    "jobs.shape",
-                    "{processes} processes do not fit on {nodes} nodes with {per_node} processes per node",
-                    hint="give only --nodes or only --processes",
-                    nodes=options.nodes,
-                    processes=processes,
-                    per_node=per_node,
-                )
-            return options.nodes, processes, processes // options.nodes
+            return shape_on(options.nodes, processes, per_node, explicit=bool(options.processes_per_node))
         alone = cluster.starter == "local" and not self.gpus and not options.processes_per_node
         if processes <= per_node or alone:
             return 1, processes, processes
         if processes % per_node and not options.processes_per_node:
             # the largest even share of a node that leaves at most half of it empty
             per_node = next((count for count in range(per_node, per_node // 2, -1) if processes % count == 0), per_node)
-        if processes % per_node:
-            below = processes // per_node * per_node
-            raise RequestError(
-                "jobs.uneven",
-                "{processes} is not a multiple of {per_node} processes per node",
-                hint="use {below} or {above}, or --processes-per-node N",
-                processes=processes,
-                per_node=per_node,
-                below=below,
-                above=below + per_node,
-            )
-        return processes // per_node, processes, per_node
+        return full_nodes(processes, per_node)
 
     def threads(self, per_node: int) -> int:
         """Return the recorded threads if a node has the cores for them: other threads can change the last bits."""

@@ -3,7 +3,7 @@
 import math
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
@@ -13,8 +13,10 @@ from hackathon.logs.lines import read_lines
 from hackathon.logs.patterns import may_never_end, may_take_long
 from hackathon.logs.values import NumberStream, number
 from hackathon.runs.directory import guarded
+from hackathon.runs.events import job_events
 from hackathon.text.errors import RequestError
 from hackathon.text.files import objects_of
+from hackathon.text.numbers import integer
 
 if TYPE_CHECKING:
     from hackathon.logs.meter_files import MeterFiles
@@ -142,7 +144,30 @@ def series(run: Path, attempt: int | None = None) -> dict[str, list[tuple[float,
     return curves_of(read_lines(files[0], torn=True) if files else (), attempt)
 
 
-def timed_series(run: Path, metric: str, *, over: bool, counted: bool = False) -> list[tuple[float, float]]:
+def joined_series(runs: Sequence[Path]) -> dict[str, list[tuple[float, float]]]:
+    """Return the curves of consecutive runs of one training: metric name → (step, value).
+
+    If a later run, or a later attempt of one, repeats steps, because it started from an earlier checkpoint, its values
+    count. The program must count its steps over the whole training (`meter.step(step=…)`): if each run's meter begins
+    at 1, only the last run's curve remains.
+    """
+    curves: dict[str, list[tuple[float, float]]] = {}
+    for run in runs:
+        for attempt in _attempts(run):
+            for name, points in series(run, attempt).items():
+                first = points[0][0]
+                curves[name] = [point for point in curves.get(name, []) if point[0] < first] + points
+    return curves
+
+
+def _attempts(run: Path) -> list[int | None]:
+    """Return the attempts of a run that was requeued; None, the newest one, for others."""
+    started = {integer(event.get("attempt")) for event in job_events(run) if event.get("event") == "started"}
+    attempts = sorted(attempt for attempt in started if attempt is not None)
+    return [*attempts] if len(attempts) > 1 else [None]
+
+
+def timed_series(run: Path, metric: str, *, over: bool, counted: bool) -> list[tuple[float, float]]:
     """Return a metric of the newest attempt's Meter: (seconds since 1970, value), at most CURVE points.
 
     Values that are not finite stay: they show that a training diverged. `over`: the run has ended. `counted`: instead
@@ -218,7 +243,7 @@ def _attempt_lines(
     return _of_attempt(_meter_lines(files[0], METER, meters) if files else (), attempt)
 
 
-def newest_lines(file: Path, most: int, meters: "MeterFiles | None" = None) -> list[dict[str, Any]]:
+def newest_lines(file: Path, most: int, meters: "MeterFiles | None") -> list[dict[str, Any]]:
     """Return the lines of the newest attempt among the last `most` bytes of a Meter's file; [] without any."""
     entries: list[dict[str, Any]] = []
     for fresh, line in _of_attempt(_meter_lines(file, most, meters), None):

@@ -56,7 +56,7 @@ def goal_asked(wish: Wish, mode: str, base: int, batch: float | None) -> Goal | 
 
 
 def goal_measured(
-    runs: Sequence[RunEntry], check: RecordedCheck | None, mode: str, batch: float | None, wish: Wish = NO_WISH
+    runs: Sequence[RunEntry], check: RecordedCheck | None, mode: str, batch: float | None, wish: Wish
 ) -> Goal | None:
     """Return the goal that runs reached: the samples at which the check's metric first passed, for each batch.
 

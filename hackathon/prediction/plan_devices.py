@@ -28,7 +28,7 @@ class ClusterDevices:
 
 
 def cluster_devices(
-    cluster: Cluster, entries: Sequence[Mapping[str, Any]], count: int | None, gpus_here: int = 0
+    cluster: Cluster, entries: Sequence[Mapping[str, Any]], count: int | None, gpus_here: int
 ) -> ClusterDevices:
     """Return the known fields of `count` devices of a cluster (None: those of one node).
 

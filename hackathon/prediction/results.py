@@ -35,7 +35,7 @@ class _Foreseen(NamedTuple):
 
 
 def study_outcome(
-    study: "Study", states: Iterable["RunStatus"], *, metric: str | None = None, baseline: RunResult | None = None
+    study: "Study", states: Iterable["RunStatus"], *, metric: str | None, baseline: RunResult | None
 ) -> dict[str, Any]:
     """Return the results of a study with doubts and predictions. Raises as `scaling.collect.study_results`."""
     return with_predictions(study_results(study, states, metric=metric, baseline=baseline, judge=judge))

@@ -27,7 +27,6 @@ MOST = 10**9
 RANGE = (1e-100, 1e100)
 """Plausible values: the square of others exceeds a float."""
 NEEDED = ("processes", "value")
-OPTIONAL = ("nodes", "repeat", "mode", "unit", "series", "cluster", "model", "framework")
 _THOUSANDS = re.compile(r"[+-]?\d{1,3}(?:,\d{3})+(?:\.\d*)?\Z")
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?\Z")
 

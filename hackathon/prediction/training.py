@@ -154,16 +154,6 @@ def samples_at(goal: Goal, batch: float) -> tuple[ValueRange, str]:
     return ValueRange(math.sqrt(low * high), low, high), RANGE
 
 
-def critical_batch(needs: Sequence[Need]) -> float | None:
-    """Return the critical batch size by measured needs; None when they are too few or do not determine it."""
-    exact = [need for need in _by_batch(needs) if need.exact]
-    if len(exact) < BATCHES:
-        return None
-    columns = [[1 / need.samples for need in exact], [need.batch / need.samples for need in exact]]
-    fit = non_negative(columns, [1.0] * len(exact))
-    return fit.coefficients[0] / fit.coefficients[1] if fit is not None and min(fit.coefficients) > 0 else None
-
-
 def bounds(needs: Sequence[Need], batch: float) -> tuple[float, float]:
     """Return the least and the most samples at a batch: samples do not fall and steps do not grow with the batch."""
     smaller = [need for need in needs if need.batch < batch]

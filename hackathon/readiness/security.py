@@ -58,6 +58,17 @@ def _finding(about: str, level: str, key: str, remedy: str = "", **values: objec
     return DoctorFinding(_(about), level, _(key, **values), remedy)
 
 
+def _open(about: str, path: Path, status: os.stat_result) -> DoctorFinding:
+    return _finding(
+        about,
+        BAD,
+        N_("{path} is open to others (mode {mode})"),
+        f"chmod 700 {shlex.quote(str(path))}",
+        path=path,
+        mode=f"{stat.S_IMODE(status.st_mode):04o}",
+    )
+
+
 def _home() -> Path | None:
     try:
         return Path.home()
@@ -181,14 +192,7 @@ def _node_folders() -> Iterator[DoctorFinding]:
                 user=account_name(status.st_uid),
             )
         elif open_to_others(status):
-            yield _finding(
-                N_("folder on this node"),
-                BAD,
-                N_("{path} is open to others (mode {mode})"),
-                f"chmod 700 {shlex.quote(str(path))}",
-                path=path,
-                mode=f"{stat.S_IMODE(status.st_mode):04o}",
-            )
+            yield _open(N_("folder on this node"), path, status)
         else:
             yield _finding(N_("folder on this node"), GOOD, N_("only you can change {path}"), path=path)
 
@@ -312,14 +316,7 @@ def _event(folder: Path, event: "Event") -> Iterator[DoctorFinding]:
     if _is_own(surveys):
         status = surveys.lstat()
         if open_to_others(status):
-            yield _finding(
-                N_("surveys"),
-                BAD,
-                N_("{path} is open to others (mode {mode})"),
-                f"chmod 700 {shlex.quote(str(surveys))}",
-                path=surveys,
-                mode=f"{stat.S_IMODE(status.st_mode):04o}",
-            )
+            yield _open(N_("surveys"), surveys, status)
 
 
 def _search_paths() -> Iterator[DoctorFinding]:

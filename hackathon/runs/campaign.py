@@ -152,7 +152,7 @@ def start_in_turn(planned: Plan, *, tags: Sequence[str] = ()) -> Outcomes:
     return outcomes
 
 
-def repeat_run(run: RunDirectory, *, runs_folder: Path, note: str = "", tags: Sequence[str] = ()) -> Outcomes:
+def repeat_run(run: RunDirectory, *, runs_folder: Path, note: str, tags: Sequence[str]) -> Outcomes:
     """Submit a run's recorded script and program again as a new run. Raises the errors of `rerun`."""
     from hackathon.runs.rerun import rerun
 

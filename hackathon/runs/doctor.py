@@ -259,7 +259,7 @@ def _programs(cluster: "Cluster") -> Iterator[DoctorFinding]:
 
 def start_on_nodes(
     cluster: "Cluster", options: "Options", runs: Path, admit: "Callable[[Request], None]",
-    around: "Sources | None" = None, started: "Callable[[RunDirectory], None]" = lambda run: None,
+    around: "Sources | None", started: "Callable[[RunDirectory], None]" = lambda run: None,
 ) -> DoctorFinding:  # fmt: skip
     """Submit a short job that prints its processes' hosts, wait for it, and return what it proved.
 

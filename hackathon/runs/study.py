@@ -364,7 +364,7 @@ def pending_points(study: Study, states: Iterable[RunStatus]) -> list[Point]:
     return pending
 
 
-def next_points(study: Study, limit: int | None = None, *, states: Sequence[RunStatus] | None = None) -> list[Point]:
+def next_points(study: Study, limit: int | None = None, *, states: Sequence[RunStatus] | None) -> list[Point]:
     """Return the points to submit now, so that at most `limit` runs of the study are with the scheduler at once.
 
     `states`: those of its runs, if the caller has them; else one query to the scheduler.

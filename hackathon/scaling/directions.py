@@ -14,7 +14,7 @@ _MORE = re.compile(
 _RATE = re.compile(r"(?i).+/\s*(s|sec|second|min|h|day)(/(gpu|process|rank))?\Z")
 
 
-def known_direction(metric: str, check: Mapping[str, Any] | None = None, unit: str = "") -> bool | None:
+def known_direction(metric: str, check: Mapping[str, Any] | None, unit: str = "") -> bool | None:
     """Return whether more of a metric is better: by the check, else by its unit, else by its name; None: not known."""
     if check is not None and check.get("metric") == metric:
         if check.get("at_least") is not None and check.get("at_most") is None:

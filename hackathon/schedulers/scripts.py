@@ -140,7 +140,6 @@ class Reading:
     spaced_equals: Known = "unknown"
     """`--time = 5`."""
     unknown_options: Known = "unknown"
-    full_width: Known = "refused"
     carriage_returns: Known = "unknown"
     shebang_first: bool = False
     """A script has to begin with `#!`."""

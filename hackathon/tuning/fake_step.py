@@ -19,8 +19,8 @@ def loaded(name: str) -> Any:
 class Unknown(Exception):
     """Nothing can be predicted; `reason` is one of a few words."""
 
-    def __init__(self, reason: str, text: str = "") -> None:
-        super().__init__(text or reason)
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
         self.reason = reason
 
 

@@ -297,7 +297,6 @@ READERS: dict[str, tuple[str, str]] = {
     "runs/outputs/fetch.py": ("fetch", "file of a run"),
     "runs/outputs/walk.py": ("RecordedSource.has_recorded_content", "file of a run"),
     "runs/rerun.py": ("_script", "file of a run"),
-    "runs/source/provenance.py": ("_fields", "cache"),
     "runs/source/snapshot.py": ("write with_runtime _opened", OWN),
     "runs/study.py": ("_read_reservation", "study"),
     "runtime/hackathon_runtime.py": (

@@ -83,7 +83,7 @@ def shared_options(function: Function) -> Function:
     )(function)
 
 
-def board_at(shared: Path | None, *, quiet: bool = False) -> "Board":
+def board_at(shared: Path | None, *, quiet: bool) -> "Board":
     """Return the event's board; problems of its directory or files are printed to stderr."""
     from hackathon.board.board import open_board
 

@@ -74,7 +74,7 @@ def verdict(run: "RunDirectory", states: "Sequence[RunStatus]") -> tuple[str, bo
     return _("training is not complete, and no segments are left"), True
 
 
-def show_chain(run: "RunDirectory", form: str = "table", metric: str | None = None, ask: bool = True) -> None:
+def show_chain(run: "RunDirectory", form: str, metric: str | None = None, ask: bool = True) -> None:
     """Print the latest numbers and the state of a chain; exit code 1 if it ended without being complete."""
     from hackathon.cli.shown import show_run
     from hackathon.runs.chain import chain_of, is_complete, speaking
@@ -97,7 +97,7 @@ def show_chain(run: "RunDirectory", form: str = "table", metric: str | None = No
 
 def show_curve(run: "RunDirectory", metric: str) -> None:
     """Print a metric over the steps of a run's complete chain as CSV. Raises RequestError if there is none."""
-    from hackathon.logs.chained import joined_series
+    from hackathon.logs.metrics import joined_series
     from hackathon.runs.chain import chain_of
 
     curves = joined_series([segment.path for segment in chain_of(run)])

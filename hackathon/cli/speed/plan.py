@@ -173,7 +173,7 @@ def command(
         write_whole(svg, picture(result.plan))
     pages: list[Path] = []
     if page is not None and result.plan is not None:
-        from hackathon.web.report.plan_page import write_plan_page
+        from hackathon.web.report.single_pages import write_plan_page
 
         pages = write_plan_page(page, result, value)
     if as_json:

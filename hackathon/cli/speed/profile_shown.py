@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hackathon.cli.json_output import echo_json
-from hackathon.text.messages import LANGUAGES, N_, _, pgettext
+from hackathon.text.messages import N_, _, pgettext
 
 if TYPE_CHECKING:
     from hackathon.profiling.traces.report import Profile
@@ -129,21 +129,10 @@ def write_pages(profile: "Profile", file: Path, run: "RunDirectory | None") -> N
 
     FILE is in the current one, `NAME.ja.html` or `NAME.en.html` beside it.
     """
-    from hackathon.text.errors import RequestError
-    from hackathon.text.files import write_whole
-    from hackathon.text.messages import language
-    from hackathon.web.report.profile_page import profile_page
+    from hackathon.web.report.single_pages import profile_page, write_translated
 
-    names = {code: file if code == language() else file.with_suffix(f".{code}.html") for code in LANGUAGES}
     title = run.id if run is not None else ", ".join(Path(trace.file).name for trace in profile.traces.values())
-    for code, path in names.items():
-        translations = [(other, page.name) for other, page in names.items() if other != code]
-        try:
-            write_whole(path, profile_page(profile, code, title, translations))
-        except OSError as error:
-            raise RequestError(
-                "profile.not_written", "{file} could not be written: {what}", file=path, what=error.strerror or error
-            ) from error
+    for path in write_translated(file, lambda code, translations: profile_page(profile, code, title, translations)):
         click.echo(_("page: {file}", file=path), err=True)
 
 

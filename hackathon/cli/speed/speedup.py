@@ -12,6 +12,8 @@ from hackathon.text.messages import _
 
 if TYPE_CHECKING:
     from hackathon.jobs.places import Foreign
+    from hackathon.runs.directory import RunDirectory
+    from hackathon.tuning.batches import LargestBatch
     from hackathon.tuning.measurement import SingleProcess
     from hackathon.tuning.result import SpeedupResult
 
@@ -95,9 +97,10 @@ def command(
         _largest(program, memory, seconds, again, yes, as_json)
         return
     result = _compared(program, tried, seconds, rounds, again, yes)
-    from hackathon.cli.speed.speedup_shown import show_json, show_table
-
-    (show_json if as_json else show_table)(result)
+    if as_json:
+        echo_json(result.as_json())
+    else:
+        _show_table(result)
     if apply_it:
         apply_settings(program, result.applied, yes)
 
@@ -142,7 +145,6 @@ def _compared(
 
 
 def _largest(program: "SingleProcess", memory: int | None, seconds: int, again: bool, yes: bool, as_json: bool) -> None:
-    from hackathon.cli.speed.speedup_shown import show_largest
     from hackathon.text.errors import RequestError
     from hackathon.tuning.batches import FACT, STARTS, batch_measurement, read_largest
 
@@ -159,6 +161,39 @@ def _largest(program: "SingleProcess", memory: int | None, seconds: int, again: 
     if as_json:
         echo_json({**batch.as_json(), "run": run.id})
     else:
-        show_largest(run, batch)
+        _show_largest(run, batch)
     if batch.largest is None:
         raise click.exceptions.Exit(1)
+
+
+def _show_table(result: "SpeedupResult") -> None:
+    """Print the table, how to use it, and which options were not measured."""
+    from hackathon.cli.show import echo_table, printable
+    from hackathon.tuning.sentences import baseline_sentences, option_cells, option_heads, result_sentences, untried
+
+    for line in baseline_sentences(result):
+        click.echo(line)
+    rows = [*result.compared.rows, *([result.together] if result.together is not None else [])]
+    click.echo()
+    echo_table(option_heads(), [option_cells(row) for row in rows])
+    click.echo()
+    for line in result_sentences(result):
+        click.echo(printable(line))
+    remarks, needed = untried(result)
+    for line in remarks:
+        click.echo(line)
+    for sentence, lines in needed:
+        click.echo(sentence)
+        for line in lines.split("\n"):
+            click.echo(f"    {line}")
+
+
+def _show_largest(run: "RunDirectory", batch: "LargestBatch") -> None:
+    """Print the starts, the largest batch, the recommended one, and options that reduce memory."""
+    from hackathon.cli.show import echo_table
+    from hackathon.tuning.sentences import largest_sentences, probe_cells, probe_heads
+
+    echo_table(probe_heads(), [probe_cells(probe) for probe in batch.probes])
+    click.echo()
+    for line in largest_sentences(batch, run.id):
+        click.echo(line)

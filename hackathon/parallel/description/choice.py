@@ -10,7 +10,6 @@ import torch.distributed as dist
 from torch import nn
 
 from hackathon.parallel.description.planning import graph_here, link_of_ranks, memory_of, no_plan_fits
-from hackathon.parallel.fidelity.self_check import LONGEST
 from hackathon.parallel.live import batches
 from hackathon.parallel.plan.coarsen import Blocks
 from hackathon.parallel.plan.devices import Devices
@@ -30,8 +29,8 @@ def micro_batches_of(samples: int, processes: int) -> int:
 
 def plan_for_ranks(
     model: nn.Module, example: Any, loss: Callable[..., Any] | None, micro_batches: int | None, *,
-    device: torch.device, rank: int, processes: int, offload: bool, check: bool = True,
-    precision: torch.dtype | None = None, longest: float = LONGEST,
+    device: torch.device, rank: int, processes: int, offload: bool, check: bool,
+    precision: torch.dtype | None, longest: float,
 ) -> dict[str, Any]:  # fmt: skip
     """Return plan.json for all processes: rank 0 measures the operators and plans. All ranks call this.
 

@@ -106,7 +106,7 @@ class GraphHere:
 
 def graph_here(
     model: nn.Module, inputs: batches.Inputs, loss: Callable[..., Any] | None, device: torch.device, seconds: float, *,
-    check: bool = True, precision: torch.dtype | None = None, longest: float = LONGEST,
+    check: bool, precision: torch.dtype | None = None, longest: float = LONGEST,
 ) -> GraphHere:  # fmt: skip
     """Return the graph of a model with inputs of one micro-batch, measured on a device for about so many `seconds`.
 

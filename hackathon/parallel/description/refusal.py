@@ -49,7 +49,7 @@ def frame_of(error: BaseException) -> tuple[str, int] | None:
     return position
 
 
-def module_of(error: BaseException, model: nn.Module, root: str = "") -> str:
+def module_of(error: BaseException, model: nn.Module, root: str) -> str:
     """Return the dotted path of the innermost module whose `forward` raised an error, followed by its class.
 
     `root`: the path of `model`, if it is part of another one.

@@ -54,7 +54,7 @@ def rounds_fit(processes: int, micro_batches: int) -> bool:
 
 
 def interleaved_order(
-    process: int, processes: int, chunks: int, micro_batches: int, *, zero_bubble: bool = False
+    process: int, processes: int, chunks: int, micro_batches: int, *, zero_bubble: bool
 ) -> list[tuple[str, int, int]]:
     """Return the passes of one process in order, as (kind, stage, micro-batch).
 

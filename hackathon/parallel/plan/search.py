@@ -133,7 +133,7 @@ class Search:
 
     # ---- fill
 
-    def least_fill(self, start: CostedPlan | None = None, gap: float = TIE) -> Searched:
+    def least_fill(self, start: CostedPlan | None, gap: float = TIE) -> Searched:
         """Return the plan of least `fill`; of equal ones that of fewest devices, then of fewest stages.
 
         When the time is over, or at the gap, it returns the best plan so far. Raises TooManyLabels.

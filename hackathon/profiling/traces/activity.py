@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hackathon.profiling.shares import rounded
-from hackathon.profiling.traces.intervals import length, union, within
+from hackathon.profiling.traces.intervals import within
 from hackathon.profiling.traces.kinds import Kind, uses_tensor_cores
 from hackathon.profiling.traces.reckoning import SECOND, RankTime
 from hackathon.profiling.traces.trace import Trace, TraceStep
@@ -152,12 +152,3 @@ def _main_operators(trace: Trace) -> tuple[list[tuple[float, str]], list[tuple[f
     numbers = [number for number in trace.of(*kinds) if trace.lane_of[number] == trace.main]
     begins = sorted((trace.begins[number], trace.name(number)) for number in numbers)
     return begins, sorted((trace.ends[number], trace.name(number)) for number in numbers)
-
-
-def launched(trace: Trace, time: RankTime) -> tuple[float, float]:
-    """Return the kernels per step, and the mean seconds of one; (0, 0) without a device."""
-    begin, end = _window(time)
-    spans = [trace.span(number) for number in trace.of(Kind.KERNEL) if begin <= trace.begins[number] < end]
-    if not spans:
-        return 0.0, 0.0
-    return len(spans) / len(time.steps), length(union(spans)) / SECOND / len(spans)

@@ -94,7 +94,7 @@ def reckon(
     times: Mapping[int, Clock],
     pairs: Matched,
     processes: int,
-    on_device: Collection[int] = (),
+    on_device: Collection[int],
 ) -> dict[int, RankTime]:
     """Return the time of each rank by part.
 

@@ -272,13 +272,7 @@ class Shares:
             f"    count = len(data) // {self.hvd}.size() * {self.hvd}.size()  # the same for all processes\n"
             f"    return data[{self.hvd}.rank() : count : {self.hvd}.size()]"
         )
-        self.keras.edits.wrap(value, f"{name}({{}})")
-        self.keras.edits.done(
-            value,
-            Message("port.do_sampler", "each process gets its share of {data}"),
-            f"{name}(…)",
-            data=self.keras.program.text(value),
-        )
+        self._divide(value, name, value)
 
     def dataset(self, value: cst.BaseExpression, scope: Scope) -> bool:
         """Take a process's samples at the start of a data set; if unsure, ask and return False."""
@@ -304,11 +298,15 @@ class Shares:
         )
         for base, _ in bases:
             if base not in self.keras.edits.replaced:
-                self.keras.edits.wrap(base, f"{name}({{}})")
-                self.keras.edits.done(
-                    base,
-                    Message("port.do_sampler", "each process gets its share of {data}"),
-                    f"{name}(…)",
-                    data=self.keras.program.text(value),
-                )
+                self._divide(base, name, value)
         return True
+
+    def _divide(self, origin: cst.BaseExpression, function: str, value: cst.BaseExpression) -> None:
+        """Call a function on the origin of a value."""
+        self.keras.edits.wrap(origin, f"{function}({{}})")
+        self.keras.edits.done(
+            origin,
+            Message("port.do_sampler", "each process gets its share of {data}"),
+            f"{function}(…)",
+            data=self.keras.program.text(value),
+        )

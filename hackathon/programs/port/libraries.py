@@ -32,8 +32,6 @@ class Library:
     packages: tuple[str, ...]
     calls: tuple[str, ...]
     """Ends of function names that show that its loop is used; empty: the import is enough."""
-    distributes: bool
-    """Whether it distributes by itself when started in several processes."""
 
     def used(self, program: SingleGpuProgram, imports: Imports) -> bool:
         """Return whether a program leaves its training to it."""
@@ -75,13 +73,11 @@ class Library:
 
 
 LIBRARIES = (
-    Library("accelerate", ("accelerate",), ("Accelerator",), True),
-    Library(
-        "lightning", ("lightning", "pytorch_lightning", "lightning_fabric"), ("Trainer", "LightningCLI", "Fabric"), True
-    ),
-    Library("trainer", ("transformers", "trl"), ("Trainer", "Seq2SeqTrainer", "SFTTrainer"), True),
-    Library("keras", ("keras", "tensorflow"), (), False),
-    Library("chainer", ("chainer",), (), False),
+    Library("accelerate", ("accelerate",), ("Accelerator",)),
+    Library("lightning", ("lightning", "pytorch_lightning", "lightning_fabric"), ("Trainer", "LightningCLI", "Fabric")),
+    Library("trainer", ("transformers", "trl"), ("Trainer", "Seq2SeqTrainer", "SFTTrainer")),
+    Library("keras", ("keras", "tensorflow"), ()),
+    Library("chainer", ("chainer",), ()),
 )  # fmt: skip
 _PORTS: dict[str, Callable[[Edits, Functions], Literal["ported", "distributed"]]] = {
     "accelerate": port_accelerate, "lightning": port_lightning, "trainer": port_trainer,

@@ -100,11 +100,6 @@ def pure(program: SingleGpuProgram, node: cst.CSTNode) -> bool:
     return True
 
 
-def same(program: SingleGpuProgram, node: cst.CSTNode, other: cst.CSTNode) -> bool:
-    """Return whether two expressions have the same text."""
-    return program.text(node) == program.text(other)
-
-
 def with_argument(args: list[cst.Arg], extra: cst.Arg) -> list[cst.Arg]:
     """Append an argument in the layout of the others: one per line, with a comma at the end."""
     last = args[-1]

@@ -5,7 +5,7 @@ import os
 import platform
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import hackathon
 from hackathon.config import plug_ins
@@ -18,9 +18,6 @@ from hackathon.text.files import read_json
 from hackathon.text.json_fields import mapping_of
 from hackathon.text.messages import N_, _
 
-if TYPE_CHECKING:
-    from hackathon.jobs.request import Request
-
 _OF_PROJECT = {
     "changed": N_("changed in the project since: {files}"),
     "gone": N_("removed from the project since: {files}"),
@@ -32,10 +29,6 @@ _OF_COPY = {
 }
 
 SHOWN_FILES = 5
-# The origin of a value is not a difference. Neither are folders: their files are compared.
-_NOT_COMPARED = frozenset(
-    {"origins", "schema_version", "toolkit_version", "note", "tags", "parent", "study", "source", "shared", "plug_ins"}
-)
 
 
 def facts() -> dict[str, Any]:
@@ -56,12 +49,11 @@ def user() -> str:
         return str(os.getuid())
 
 
-def differences(run: RunDirectory, request: "Request | None" = None) -> list[str]:
+def differences(run: RunDirectory) -> list[str]:
     """Return the differences between a run as it was submitted and now, one per line; empty without any.
 
     Compared: the versions of the toolkit and of packages; the recorded hashes with the project's current files and with
-    the run's own copy, which its job may have changed; and with `request` (the same request resolved now: cluster
-    profile, project, parameters) every field.
+    the run's own copy, which its job may have changed.
     """
     lines = []
     record = run.record()
@@ -77,8 +69,6 @@ def differences(run: RunDirectory, request: "Request | None" = None) -> list[str
         lines += _files(source, run, record)
     if source and not record.in_place:
         lines += _own_copy(run, source)
-    if request is not None:
-        lines += _fields(record.raw, request.to_json())
     return lines
 
 
@@ -145,12 +135,3 @@ def _compare(then: dict[str, str], now: dict[str, str], texts: Mapping[str, str]
             more = f" +{len(names) - SHOWN_FILES}" if len(names) > SHOWN_FILES else ""
             lines.append(_(texts[kind], files=listed + more))
     return lines
-
-
-def _fields(then: Mapping[str, Any], now: dict[str, Any]) -> list[str]:
-    """Return the fields of two requests that differ as JSON (a tuple equals a list)."""
-    import json
-
-    now = json.loads(json.dumps(now))
-    names = [name for name in now if name not in _NOT_COMPARED and then.get(name) != now[name]]
-    return [_("{name}: then {then}, now {now}", name=name, then=then.get(name), now=now[name]) for name in names]

@@ -48,10 +48,7 @@ def details(answers: Iterable[CommandOutput], job_id: str, dialect: GridEngineDi
 
 def _values(text: str, number: str) -> dict[str, str]:
     """Return the first value of each line; {} for the answer on another job."""
-    values: dict[str, str] = {}
-    for line in text.split("\n")[:-1]:
-        if match := _LINE.match(line):
-            values.setdefault(match[1], match[2])
+    values = records.first_values(text, _LINE)
     return values if values.get("job_number") == number else {}
 
 

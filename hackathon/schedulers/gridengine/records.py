@@ -31,8 +31,8 @@ _LIMIT = re.compile(r"enforced [\w, ]*\bh_rt\b")
 _NOT_FOUND = re.compile(r"^error: job (?:id|name) \S+ not found\n", re.MULTILINE)
 _NO_RECORDS = re.compile(r"/accounting: No such file or directory\n")
 
-LIMIT, AFTER, OWN_ERROR = 37, 100, 30
-"""`failed`: the server enforced h_rt, h_cpu or h_vmem; the script or the job was killed; the script ended with 100."""
+LIMIT, AFTER = 37, 100
+"""`failed`: the server enforced h_rt, h_cpu or h_vmem; the script or the job was killed."""
 AGAIN = frozenset({24, 25})
 """`failed` of a life after which the job was requeued: migrated, or rescheduled (exit code 99)."""
 LOST_NODE = frozenset({19, 21})
@@ -90,11 +90,16 @@ def lives(answer: CommandOutput, number: str = "", *, several: bool = False) -> 
     return [life for life in ended if (life.name, life.owner) == (ended[-1].name, ended[-1].owner)]
 
 
-def _life(block: str) -> EndedLife | None:
+def first_values(text: str, line: re.Pattern[str]) -> dict[str, str]:
+    """Return name → the first value of it; `line` matches a line, with groups of both. A cut last line is omitted."""
     values: dict[str, str] = {}
-    for line in block.split("\n")[:-1]:
-        if match := _LINE.match(line):
-            values.setdefault(match[1], match[2])
+    for match in filter(None, map(line.match, text.split("\n")[:-1])):
+        values.setdefault(match[1], match[2])
+    return values
+
+
+def _life(block: str) -> EndedLife | None:
+    values = first_values(block, _LINE)
     failed, code = (_NUMBER.match(values.get(name, "")) for name in ("failed", "exit_status"))
     number, slots = values.get("jobnumber", ""), _NUMBER.match(values.get("slots", ""))
     if not failed or not code or not number.isdigit():

@@ -82,17 +82,6 @@ def units(text: str) -> list[str]:
     return list(names)
 
 
-def listed(numbers: Sequence[int]) -> str:
-    """Return sorted numbers as a list with ranges: `0-3,8`."""
-    parts: list[list[int]] = []
-    for number in sorted(set(numbers)):
-        if parts and number == parts[-1][1] + 1:
-            parts[-1][1] = number
-        else:
-            parts.append([number, number])
-    return ",".join(str(low) if low == high else f"{low}-{high}" for low, high in parts)
-
-
 class UnitTicket:
     """The cores and GPUs of one job; replaces a `slots.Ticket`."""
 

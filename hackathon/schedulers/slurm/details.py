@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from hackathon.schedulers.base import CommandOutput
 from hackathon.schedulers.reports import JobDetails
 from hackathon.schedulers.slurm.bill import GPUS
+from hackathon.schedulers.slurm.machine import seconds_of
 from hackathon.schedulers.slurm.parse import FIELD
 from hackathon.text.numbers import digits
 from hackathon.text.units import parse_size
@@ -15,7 +16,6 @@ FIELDS = ("JobID", "NNodes", "NTasks", "AllocTRES", "TimelimitRaw", "Partition",
 
 _MEMORY = re.compile(r"(?:\A|,)mem=(\d{1,12}(?:\.\d+)?[KMGTP]?)(?:,|\Z)", re.ASCII)
 _PER_NODE = re.compile(r"gres(?:/|:)gpu(?::[\w.-]+)*?[:=](\d{1,6})\b|\bgres(?:/|:)gpu(?=,|\Z)", re.ASCII)
-_CLOCK = re.compile(r"(?:(\d{1,4})-)?(\d{1,3}):(\d\d):(\d\d)\Z", re.ASCII)
 _OUTPUT = re.compile(r" StdOut=(/.*?)(?: [A-Z][A-Za-z]*=|\s*\Z)")
 _NAMES = frozenset({"(null)", "N/A", "None", ""})
 
@@ -54,7 +54,7 @@ def _of_controller(text: str, job_id: str) -> JobDetails:
         gpus_per_node=_gpus(resources, value("TresPerNode"), nodes, none=bool(end) and "gpu" not in asked),
         # where Slurm does not manage memory, only the request tells
         memory=_memory(resources, nodes) or _memory(f"mem={value('MinMemoryNode')}", 1),
-        walltime=_seconds(value("TimeLimit", head)),
+        walltime=seconds_of(value("TimeLimit", head)),
         queue=value("Partition", head),
         group=value("Account", head),
         qos=value("QOS", head),
@@ -104,12 +104,3 @@ def _memory(resources: str, nodes: int | None) -> int | None:
         return None
     size = match[1] if match[1][-1].isalpha() else f"{match[1]}M"
     return parse_size(f"{size}iB") // nodes or None
-
-
-def _seconds(text: str) -> int | None:
-    """Return seconds of `1-02:00:00` or `00:05:00`; None for UNLIMITED."""
-    match = _CLOCK.match(text)
-    if not match:
-        return None
-    days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
-    return ((days * 24 + hours) * 60 + minutes) * 60 + seconds

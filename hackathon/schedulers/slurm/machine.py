@@ -33,7 +33,7 @@ def queues(answer: CommandOutput) -> list[QueueInfo]:
                 name,
                 enabled=state == "up",
                 nodes=min(most, size),
-                walltime=_seconds(longest),
+                walltime=seconds_of(longest),
                 note=printable(note),
                 min_nodes=int(job[1]),
                 size=size,
@@ -88,8 +88,8 @@ def _number(answer: CommandOutput, text: str) -> int:
     return number
 
 
-def _seconds(text: str) -> int | None:
-    """Return seconds of `1-00:00:00`, `1:00:00` or `30:00`; None for infinite."""
+def seconds_of(text: str) -> int | None:
+    """Return seconds of `1-00:00:00`, `1:00:00` or `30:00`; None for infinite and UNLIMITED."""
     match = _DURATION.match(text)
     if not match:
         return None

@@ -151,9 +151,7 @@ class BatchSplit:
         }  # fmt: skip
 
 
-def split_measurement(
-    program: SingleProcess, limit: int | None, seconds: int, fewest: bool = False
-) -> SpeedupMeasurement:
+def split_measurement(program: SingleProcess, limit: int | None, seconds: int, fewest: bool) -> SpeedupMeasurement:
     """Return the job that searches the split; `limit`: bytes of address space of each start.
 
     With `fewest` no speeds are compared. Raises the errors of `check_limit`.

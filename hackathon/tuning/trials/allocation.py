@@ -11,8 +11,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from hackathon.config.cluster import Launcher, Rates, gpus_here
+from hackathon.logs.collapse import ranks_text
 from hackathon.schedulers import registry
-from hackathon.schedulers.local.share import listed, units
+from hackathon.schedulers.local.share import units
 from hackathon.text.errors import RequestError
 from hackathon.text.messages import Message
 
@@ -104,7 +105,7 @@ def inside(sources: "Sources", allocation: Allocation, concurrent: int) -> "Sour
     if allocation.step_of:
         dialect["step_of"] = allocation.step_of
     else:
-        dialect |= {"cores": listed(allocation.cores), "gpus": ",".join(allocation.gpus)}
+        dialect |= {"cores": ranks_text(allocation.cores), "gpus": ",".join(allocation.gpus)}
     cluster = sources.cluster
     # mpirun inside a step would start its ranks through Slurm, outside that step
     fitting: tuple[Launcher, ...] = ("torchrun", "local") if allocation.step_of else ("torchrun", "local", "mpirun")

@@ -9,12 +9,11 @@ from pathlib import Path
 import pytest
 
 from hackathon.access.permissions import user_name
-from hackathon.board.ask import run_in_trouble
+from hackathon.board.ask import likeness, run_in_trouble, topics_of
 from hackathon.board.board import Board, attach_run, open_board, reply
 from hackathon.board.directory import make_place
 from hackathon.board.entry import Attached
 from hackathon.board.people import People
-from hackathon.board.topics import likeness, topics_of
 from hackathon.cli.main import run
 from hackathon.config.event import Event, Tutor
 from hackathon.runs.directory import RunDirectory

@@ -16,7 +16,6 @@ from hackathon.prediction.training import (
     Need,
     ValueRange,
     bounds,
-    critical_batch,
     samples_at,
     training,
 )  # fmt: skip
@@ -57,7 +56,7 @@ def test_two_batches_give_bounds_and_a_measured_batch_its_own_samples() -> None:
 
 def test_runs_that_told_only_their_end_estimate_no_critical_batch() -> None:
     needs = [Need(32.0 * 2**step, 1e6 * (1 + 0.1 * step), exact=False) for step in range(4)]
-    assert critical_batch(needs) is None and samples_at(weak(*needs), 1024.0)[1] == RANGE
+    assert samples_at(weak(*needs), 1024.0)[1] == RANGE
 
 
 def noisy_gradients(batch: float, noise: float, target: float) -> float:

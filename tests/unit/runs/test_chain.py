@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from hackathon.cli.run.segments import with_followers
-from hackathon.logs.chained import joined_series
+from hackathon.logs.metrics import joined_series
 from hackathon.runs import chain, clean
 from hackathon.runs.directory import RunDirectory, find_runs
 from hackathon.runs.source import snapshot

@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hackathon.logs.collapse import ranks_text
 from hackathon.schedulers.dialect import Header
 from hackathon.schedulers.local.commands import Local
 from hackathon.schedulers.local.dialect import LocalDialect
-from hackathon.schedulers.local.share import Part, UnitTicket, listed, units
+from hackathon.schedulers.local.share import Part, UnitTicket, units
 from hackathon.text.errors import RequestError
 from support.local_machine import Machine, until
 
@@ -23,7 +24,7 @@ CORES = sorted(os.sched_getaffinity(0))
 
 @given(st.sets(st.integers(0, 300)))
 def test_lists_of_cores_are_read_as_they_were_written(numbers: set[int]) -> None:
-    assert units(listed(sorted(numbers))) == [str(number) for number in sorted(numbers)]
+    assert units(ranks_text(sorted(numbers))) == [str(number) for number in sorted(numbers)]
 
 
 @given(st.text(max_size=30))
@@ -84,7 +85,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Machine
     for name, value in {"DIR": tmp_path / "local", "SLOTS_DIR": tmp_path / "slots", "SLOTS": 1, "GRACE": 0.3}.items():
         monkeypatch.setenv(f"HACKATHON_LOCAL_{name}", str(value))
     made = Machine(tmp_path)
-    made.scheduler = Local(LocalDialect(listed(CORES[:1]), 1, "GPU-a1,GPU-b2", 1))
+    made.scheduler = Local(LocalDialect(ranks_text(CORES[:1]), 1, "GPU-a1,GPU-b2", 1))
     made.options = tuple(made.scheduler.dialect.command_options(HEADER))
     yield made
     made.close()

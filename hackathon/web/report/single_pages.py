@@ -1,17 +1,22 @@
-"""The page of a plan as a single file that loads nothing."""
+"""Pages that are single files and load nothing: of a plan, of a profile."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hackathon.profiling.shares import PARTS
+from hackathon.text.errors import RequestError
+from hackathon.text.files import write_whole
 from hackathon.text.messages import LANGUAGES, _, language, speaking
 from hackathon.text.printable import printable
 from hackathon.text.units import format_size
 from hackathon.web.page.pages import Site, render
+from hackathon.web.views.profile import profile_view
 
 if TYPE_CHECKING:
     from hackathon.parallel.plan.request import PlanResult
+    from hackathon.profiling.traces.report import Profile
 
 
 @dataclass(frozen=True)
@@ -42,24 +47,26 @@ class PlanView:
     placement: Sequence[str]
 
 
-def write_plan_page(file: Path, result: "PlanResult", value: dict[str, Any]) -> list[Path]:
-    """Write a plan as a page in each language: `file` in the current one, `NAME.ja.html` or `NAME.en.html` beside it.
+def write_translated(file: Path, page: Callable[[str, Sequence[tuple[str, str]]], str]) -> list[Path]:
+    """Write a page to `file` in the current language, and to `NAME.ja.html` or `NAME.en.html` beside it; return both.
 
-    Returns the paths. Raises RequestError if one cannot be written.
+    `page` takes a language and (language, address) of the other pages. Raises RequestError if one cannot be written.
     """
-    from hackathon.text.errors import RequestError
-    from hackathon.text.files import write_whole
-
     names = {code: file if code == language() else file.with_suffix(f".{code}.html") for code in LANGUAGES}
     for code, path in names.items():
-        translations = [(other, page.name) for other, page in names.items() if other != code]
+        translations = [(other, path.name) for other, path in names.items() if other != code]
         try:
-            write_whole(path, plan_page(result, value, code, translations))
+            write_whole(path, page(code, translations))
         except OSError as error:
             raise RequestError(
                 "profile.not_written", "{file} could not be written: {what}", file=path, what=error.strerror or error
             ) from error
     return list(names.values())
+
+
+def write_plan_page(file: Path, result: "PlanResult", value: dict[str, Any]) -> list[Path]:
+    """Write a plan as a page in each language, as `write_translated`; return the paths."""
+    return write_translated(file, lambda code, translations: plan_page(result, value, code, translations))
 
 
 def plan_page(result: "PlanResult", value: dict[str, Any], spoken: str, translations: Sequence[tuple[str, str]]) -> str:
@@ -149,4 +156,23 @@ def plan_view(result: "PlanResult", value: dict[str, Any]) -> PlanView:
             for alternative in value["alternatives"]
         ],
         placement=list(placement_lines(value)),
+    )
+
+
+def profile_page(profile: "Profile", code: str, title: str, translations: Sequence[tuple[str, str]]) -> str:
+    """Return the page in a language; `title`: the run or the files, `translations`: (language, address) of the page."""
+    from hackathon.profiling.traces.stored import spoken, typical_step
+    from hackathon.web.page import sanitize as clean
+
+    with speaking(code):
+        view = clean.value(profile_view(spoken(profile), typical_step(profile)))
+    return render(
+        "profile.html.j2",
+        Site(title=title, masked=False),
+        code,
+        lambda kind, key: None,
+        others=translations,
+        here="profile",
+        view=view,
+        parts=PARTS,
     )
