@@ -1,5 +1,6 @@
 """`hackathon init`: create a project in a folder."""
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING

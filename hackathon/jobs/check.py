@@ -30,7 +30,7 @@ _SIZES = frozenset({"queue_unknown", "nodes_over", "nodes_under", "walltime_over
                     "launcher_one_node"})  # fmt: skip
 """Violations that another queue, number of nodes or processes, or walltime can solve."""
 _MOST_PROCESSES, _MOST_PER_CORE = 64, 16
-"""More processes than cores are fine for a trial on a laptop; beyond the larger of both numbers it stands still."""
+"""More processes than cores are fine for a trial on a laptop; beyond the larger of both it no longer responds."""
 
 _ABSOLUTE = re.compile(r"(?:/|~/)[\w.@%+,/-]+")
 """A path from the root or the home directory, without variables and patterns."""
