@@ -203,8 +203,10 @@ def command(
         click.echo(_("created {file}", file=file))
     following = _("next: cd {folder!q} && hackathon try && hackathon scale --processes 1,2 --wait", folder=folder)
     if words is not None:
-        from hackathon.cli.program_findings import show_reports
+        from hackathon.cli.program_findings import read_new, show_reports
 
+        if reports:  # findings in the command name a line of project.yaml, which exists only now
+            reports = read_new(folder, words)[0]
         if from_log is None:
             click.echo(_formats_told(words, folder), err=True)
         if links:

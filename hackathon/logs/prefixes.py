@@ -109,7 +109,8 @@ _ROUND = (
         r"(?:, repr=[^)]{1,100})?\) ?",
     ),
 )
-_LABEL_BRACKET = _compiled("mpich", r"\[(?P<rank>\d{1,7})\] ")
+# `[0] text`, `[0]: text`, and `[0]:text`, whose frames of a stack begin with two spaces
+_LABEL_BRACKET = _compiled("mpich", r"\[(?P<rank>\d{1,7})\](?::(?: (?! File))?| )")
 _LABEL = _compiled("srun", r" {0,6}(?P<rank>\d{1,7}): ")
 # A host's name has a digit, unlike the first word of most messages.
 _HOST_LABEL = re.compile(rf"{_NO_HOST}(?=[\w.-]*\d)(?P<host>[A-Za-z][\w.-]{{1,63}}): ", re.ASCII)

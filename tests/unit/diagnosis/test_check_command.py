@@ -25,7 +25,7 @@ TEXTS = [text for path in sorted(shipped("templates", "rules").glob("*.yaml"))
          for text in (each.values() if isinstance(each, dict) else [each])
          if "hackathon " in str(text) or "`" in str(text)]  # fmt: skip
 NAMES = ("path", "run", "rank", "host", "module", "command", "script", "job", "queue", "cluster",
-         "project")  # fmt: skip
+         "project", "package")  # fmt: skip
 HOSTILE = [
     "$(touch MARK)", "`touch MARK`", "'; touch MARK; '", '"; touch MARK; "', "x\ntouch MARK", "x; touch MARK",
     "| touch MARK", "&& touch MARK", "-oProxyCommand=touch MARK", "> MARK", "x' $(touch MARK) 'y", "\\'; touch MARK #",

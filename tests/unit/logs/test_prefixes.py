@@ -39,6 +39,9 @@ FORMS = {
     ),
     " 3: Traceback (most recent call last):": Prefixed("Traceback (most recent call last):", 3, source="srun"),
     "[2] Traceback (most recent call last):": Prefixed("Traceback (most recent call last):", 2, source="mpich"),
+    "[0]:Traceback (most recent call last):": Prefixed("Traceback (most recent call last):", 0, source="mpich"),
+    "[1]: Traceback (most recent call last):": Prefixed("Traceback (most recent call last):", 1, source="mpich"),
+    "[0]:[1, 2, 3]": Prefixed("[0]:[1, 2, 3]"),
     "[0] MPI startup(): libfabric provider: tcp": Prefixed(
         "MPI startup(): libfabric provider: tcp", 0, source="mpich"
     ),
@@ -185,3 +188,11 @@ def test_hosts_before_lines_are_those_of_pdsh() -> None:
     assert not is_labelled(["epoch1: loss 0.3", "epoch2: loss 0.2", "epoch3: loss 0.1"])
     assert not is_labelled(["train.py: starting", "RuntimeError: x", "loss: 3"])
     assert read_prefix("node02: a", labelled=False).host == ""
+
+
+@pytest.mark.parametrize("label", ["[0]:", "[0]: ", "[0] "])
+def test_the_frames_of_a_stack_keep_their_indentation_behind_a_label(label: str) -> None:
+    lines = ["Traceback (most recent call last):", '  File "train.py", line 3, in main', "ValueError: no"]
+    labelled = [label + line for line in lines * 3]
+    assert is_labelled(labelled)
+    assert [read_prefix(line, labelled=True).text for line in labelled] == lines * 3
