@@ -21,7 +21,7 @@ from hackathon.scaling import show
 from hackathon.scaling.table import SUCCEEDED, TARGET
 from hackathon.text.messages import LANGUAGES, N_, NP_, _, ngettext, pgettext, speaking
 from hackathon.text.paths import shipped, user_cache
-from hackathon.text.units import format_moment, format_size
+from hackathon.text.units import format_age, format_moment, format_size
 from hackathon.web.page.commands import pieces
 from hackathon.web.page.tables import PageOptions, asking, kept_options, listed
 
@@ -189,7 +189,7 @@ def environment() -> "Environment":
     templates.filters.update(
         number=show.number, percent=show.percent, spread=show.spread, state=show.state, moment=moment, span=span,
         size=format_size, spec=_spec, code=_code, pieces=pieces, part=_part, mean=_mean, quartiles=_quartiles,
-        asking=asking,
+        asking=asking, age=format_age,
         shell=shlex.quote,  # other people's names in a command for copying
     )  # fmt: skip
     return templates
