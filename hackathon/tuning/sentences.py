@@ -219,12 +219,12 @@ def _rate(search: LargestBatch, batch: int) -> Iterator[str]:
     factor = noise.rate_factor(search.first, batch) if noise is not None and measured else batch / search.first
     way = (
         N_(
-            "learning rate: {batch} instead of {first} samples a step call for about {factor} times the rate, by "
+            "learning rate: {batch} instead of {first} samples per step call for about {factor} times the rate, by "
             "the noise scale (SGD; McCandlish et al. 2018), with warm-up; check the accuracy"
         )
         if measured
         else N_(
-            "learning rate: {batch} instead of {first} samples a step call for {factor} times the rate, with "
+            "learning rate: {batch} instead of {first} samples per step call for {factor} times the rate, with "
             "warm-up (linear scaling rule, Goyal et al. 2017); check the accuracy"
         )
     )

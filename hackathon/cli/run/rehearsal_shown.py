@@ -270,7 +270,7 @@ def _batch(rehearsal: "Understood") -> str:
     if rehearsal.batch.value is None:
         return _said(rehearsal.batch, str)
     return _(
-        "{total} samples a step, {each} per process ({about})",
+        "{total} samples per step, {each} per process ({about})",
         total=f"{rehearsal.batch.value:g}",
         each=f"{rehearsal.batch.value / rehearsal.processes:g}",
         about=_(_ABOUT_TEXTS[rehearsal.batch.about]),

@@ -200,7 +200,7 @@ def _run(
 def _tell_limits(limits: "RehearsalLimits") -> None:
     click.echo(
         _(
-            "each run ends after {seconds} s, or once it has told {steps} values of a metric and its "
+            "each run ends after {seconds} s, or once it has printed {steps} values of a metric and its "
             "throughput; Ctrl-C stops waiting, the same command continues",
             seconds=limits.seconds,
             steps=limits.steps,
