@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from hackathon.api.libraries import library
-from hackathon.api.tracker_records import TrackedStudy
-from hackathon.text.errors import HackathonError, RequestError
+from hackathon.api.tracker_records import TrackedStudy, not_written
+from hackathon.text.errors import RequestError
 
 _PACKAGE = "mlflow-skinny"
 _FOREIGN = re.compile(r"[^\w\-./ ]")
@@ -56,19 +56,11 @@ def write_mlflow(mlflow: Any, study: TrackedStudy, folder: Path) -> dict[str, st
                 status = "FINISHED" if run.succeeded else "FAILED"
                 client.set_terminated(identifier, status, None if run.ended is None else round(1000 * run.ended))
             client.set_terminated(parent, "FINISHED")
-    except (mlflow.exceptions.MlflowException, OSError) as error:
+    except BaseException as error:
         for identifier in ids.values():
             _forget(mlflow, client, identifier)
-        raise HackathonError(
-            "export.failed",
-            "{study} could not be written to {folder}: {what}",
-            study=study.id,
-            folder=str(folder),
-            what=str(error).partition("\n")[0],
-        ) from error
-    except BaseException:
-        for identifier in ids.values():
-            _forget(mlflow, client, identifier)
+        if isinstance(error, (mlflow.exceptions.MlflowException, OSError)):
+            raise not_written(study, folder, error) from error
         raise
     return ids
 

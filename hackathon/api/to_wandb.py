@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from hackathon.api.libraries import library
-from hackathon.api.tracker_records import TrackedStudy
-from hackathon.text.errors import HackathonError, RequestError
+from hackathon.api.tracker_records import TrackedStudy, not_written
+from hackathon.text.errors import RequestError
 
 _QUIET: Mapping[str, Any] = {
     "mode": "offline", "silent": True, "console": "off", "disable_git": True, "disable_code": True, "save_code": False,
@@ -90,10 +90,4 @@ def _begun(
         yield run
         run.finish(exit_code=code)
     except wandb.Error as error:
-        raise HackathonError(
-            "export.failed",
-            "{study} could not be written to {folder}: {what}",
-            study=study.id,
-            folder=str(folder),
-            what=str(error).partition("\n")[0],
-        ) from error
+        raise not_written(study, folder, error) from error

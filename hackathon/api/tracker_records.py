@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hackathon.config.records import Scalar
@@ -10,6 +11,7 @@ from hackathon.logs.final import final_numbers
 from hackathon.runs.directory import RunDirectory
 from hackathon.scaling.show import doubt_ids
 from hackathon.scaling.table import OPEN, SUCCEEDED, series_of
+from hackathon.text.errors import HackathonError
 from hackathon.text.numbers import finite
 
 if TYPE_CHECKING:
@@ -90,6 +92,17 @@ def tracked_study(study: "Study", results: Mapping[str, Any], states: Iterable["
             )
         )
     return TrackedStudy(study.id, text_or(study.record().get("name"), study.id), tuple(series), tuple(left_out))
+
+
+def not_written(study: TrackedStudy, folder: Path, error: Exception) -> HackathonError:
+    """Return the error of a study that a tracker could not write, with the first line of the tracker's own message."""
+    return HackathonError(
+        "export.failed",
+        "{study} could not be written to {folder}: {what}",
+        study=study.id,
+        folder=str(folder),
+        what=str(error).partition("\n")[0],
+    )
 
 
 def text_or(value: object, default: str) -> str:
