@@ -33,7 +33,7 @@ def uses_mpi(request: Request) -> bool | None:
         return None
     try:
         files = {folder / program for program in programs} | {*_beside(folder), *map(Path, request.shared.values())}
-        if len(files) > _MOST:
+        if len(files) > _MOST or any(path.stat().st_size > _LARGEST for path in files):
             return None
         return any(_mentions(path) for path in files)
     except OSError:
@@ -52,4 +52,4 @@ def _beside(folder: Path) -> Iterator[Path]:
         if path.suffix == ".py":
             yield path
         elif (path / "__init__.py").is_file():
-            yield from path.glob("*.py")
+            yield from path.rglob("*.py")
