@@ -54,7 +54,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
-    """Return how many workers `-n auto` starts: two a core, since tests that run jobs mostly wait.
+    """Return how many workers `-n auto` starts: two a core for the core, three with slow tests, whose jobs mostly wait.
 
     At most one for two files. 0, which is this process, for up to three files, whose tests take less than it takes to
     start workers, and where golden files are written. PYTEST_XDIST_AUTO_NUM_WORKERS has priority: xdist reads it when
@@ -64,7 +64,8 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
         return None
     paths = {config.invocation_params.dir / argument.split("::")[0] for argument in config.args}
     files = {file for path in paths for file in (path.rglob("test_*.py") if path.is_dir() else (path,))}
-    number = min(WORKERS_AT_MOST, 2 * len(os.sched_getaffinity(0)), len(files) // 2)
+    per_core = 2 if config.option.markexpr == "not slow" else 3
+    number = min(WORKERS_AT_MOST, per_core * len(os.sched_getaffinity(0)), len(files) // 2)
     return 0 if number < 2 or os.environ.get("HACKATHON_GOLDEN") == "write" else number
 
 
