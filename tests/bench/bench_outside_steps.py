@@ -11,9 +11,9 @@ Blocks with and without the recorder take turns in random order, the same in bot
 training thread is the median of its kind (recorded; not recorded, with marks; without marks) less the median of the
 block without the recorder beside it, and of these differences the median over the pairs: the time of the same step
 drifts by more than what is measured, also on a quiet machine. The order statistics of the pairs give the interval that
-holds their median with 95 %: more pairs make it narrower. The kinds count by their number. What the recorder's own thread takes is added. A block with the recorder begins anew,
-and the shorter it is, the more its beginning weighs: there the recorder samples often, and has to find out how long a
-step is.
+holds their median with 95 %: more pairs make it narrower. The kinds count by their number. What the recorder's own
+thread takes is added. A block with the recorder begins anew, and the shorter it is, the more its beginning weighs:
+there the recorder samples often, and has to find out how long a step is.
 """
 
 import argparse
@@ -130,7 +130,8 @@ class Bench:
         low, high = median_interval(sums)
         verdict = "at most" if high <= GOAL else "ABOVE" if low > GOAL else "NOT KNOWN whether at most"
         return (
-            f"{loop}: {total:.0f} µs a step (95 %: {low:.0f} to {high:.0f}), {verdict} {GOAL:.0f} µs: {', '.join(parts)}, "
+            f"{loop}: {total:.0f} µs a step (95 %: {low:.0f} to {high:.0f}), {verdict} {GOAL:.0f} µs: "
+            f"{', '.join(parts)}, "
             f"its thread {thread:.0f} µs; a step without it {1e6 * median(bare):.0f} µs, {steps} steps"
         )
 
