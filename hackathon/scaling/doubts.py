@@ -112,6 +112,11 @@ _TEXTS = {
         "the efficiency of {efficiency} % is higher than noise explains: does each process still do its part of "
         "the work?"
     ),
+    ("super-linear", "few-repeats"): N_(
+        "the efficiency is {efficiency} %, and the noise is not known from so few repeats: other work on the machine "
+        "may have slowed the {base} {base:process|processes} of the base, or each process does less than its part of "
+        "the work. Measure again with `--repeat 3`"
+    ),
     ("noise", ""): N_(
         "the speed-up differs from that of {processes} {processes:process|processes} by less than the spread of "
         "the repeats (± {deviation})"
@@ -261,7 +266,8 @@ def point_doubts(
     if base is not None and point["processes"] == base["processes"] and smallest < point["processes"]:
         doubts.append(Doubt("base-mismatch", {"base": str(base["processes"]), "smallest": str(smallest)}))
     if base is not None and _super_linear(point, base):
-        doubts.append(Doubt("super-linear", {"efficiency": f"{100 * point['efficiency']:.1f}"}))
+        values = {"efficiency": f"{100 * point['efficiency']:.1f}", "base": str(base["processes"])}
+        doubts.append(Doubt("super-linear", values, "" if _noise_known(point, base) else "few-repeats"))
     noise = _noise([point, before]) if before is not None else None
     if before is not None and noise is not None and abs(point["speedup"] - before["speedup"]) < noise:
         doubts.append(Doubt("noise", {"processes": str(before["processes"]), "deviation": f"{noise:.4g}"}))
@@ -273,12 +279,17 @@ def _super_linear(point: Mapping[str, Any], base: Mapping[str, Any]) -> bool:
     efficiency = point["efficiency"]
     if efficiency is None or point["processes"] <= base["processes"] or efficiency <= 1 + SUPER_LINEAR:
         return False
-    spreads = [entry["spread"] for entry in (point, base)]
-    if any(spread["n"] < REPEATS or spread["stdev"] is None for spread in spreads):
+    if not _noise_known(point, base):
         return bool(efficiency > 1 + FAR_SUPER_LINEAR)
     relative = [entry["spread"]["stdev"] / entry["value"] for entry in (point, base)]
     sigma = efficiency * math.hypot(*relative)
     return bool(efficiency - 1 > SIGMAS * sigma)
+
+
+def _noise_known(*points: Mapping[str, Any]) -> bool:
+    """Return whether each point has enough repeats for a standard deviation."""
+    spreads = [point["spread"] for point in points]
+    return all(spread["n"] >= REPEATS and spread["stdev"] is not None for spread in spreads)
 
 
 def _noise(points: Sequence[Mapping[str, Any]]) -> float | None:

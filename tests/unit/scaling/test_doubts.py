@@ -72,6 +72,15 @@ def test_super_linear_only_beyond_the_noise_of_three_repeats() -> None:
     assert ids(study(*base, *repeats(2, 230.0, 260.0, 200.0)))[2] == []
 
 
+def test_super_linear_names_other_work_on_the_machine_where_few_repeats_hide_it() -> None:
+    (single,) = study(run(1, 100.0), run(2, 256.0))["points"][1]["doubts"]
+    assert single["message"].startswith("the efficiency is 128.0 %, and the noise is not known")
+    assert "slowed the 1 process of the base" in single["message"] and "`--repeat 3`" in single["message"]
+    repeated = study(*repeats(1, 100.0, 101.0, 99.0), *repeats(2, 256.0, 257.0, 255.0))
+    (doubt,) = repeated["points"][1]["doubts"]
+    assert "higher than noise explains" in doubt["message"] and "--repeat" not in doubt["message"]
+
+
 def test_noise_when_the_step_is_smaller_than_the_spread() -> None:
     assert ids(study(*repeats(1, 100.0, 110.0), *repeats(2, 104.0, 106.0)))[2] == ["noise"]
     assert ids(study(*repeats(1, 100.0, 110.0), *repeats(2, 195.0, 199.0)))[2] == []
