@@ -8,7 +8,9 @@ The kind of an exception follows from its name, its message, its statement, and 
 fact `log:exception` and patterns name kinds; the first whose pattern matches counts. Behind them come the rules for
 exceptions in a worker of PyTorch's DataLoader (`log:exception-in-loader`), for those that a library raised
 (`log:exception-in-library`), for checks of the user's own code (`log:exception-own`), and for all others
-(`log:exception` without patterns).
+(`log:exception` without patterns). What Python itself raises within a library (a key or an attribute that is missing)
+says nothing about the program's own lists: there only rules of level `root` count, and patterns that name the
+library's file.
 """
 
 import re
@@ -132,6 +134,12 @@ _ELSEWHERE = re.compile(
     r"|\b(?:NCCL|CUDA|HIP|cuDNN|cuBLAS|Gloo|MPI)\b"
 )
 _OWN_CHECK = re.compile(r"(?:raise|assert)\b")
+_BY_PYTHON = re.compile(
+    r"(?:KeyError|IndexError|AttributeError|TypeError|NameError|UnboundLocalError|ZeroDivisionError|StopIteration)\b"
+    r"|ValueError: .{0,40}values to unpack"
+)
+_FILE = "\N{RIGHT-POINTING DOUBLE ANGLE QUOTATION MARK}"
+"""What is before the library's file in the text that patterns are compared with."""
 # Messages that pass on another library's error.
 _PASSED_ON = re.compile(r"\b(?:NCCL|CUDA|HIP|cuDNN|cuBLAS|Gloo|MPI) [Ee]rror\b|ncclUnhandled|\bnccl\w*Error\b")
 # Packages that only carry an exception from another process.
@@ -169,12 +177,16 @@ def kind_of_words(rules: Sequence[Rule], values: dict[str, str], place: str = ""
     message = values["exception"]
     for _ in range(_DEEPEST):
         message = _BRACKETS.sub("()", message)
-    text = without_modules(f"{message} « {values['statement']} » {values.get('module', '')}")
+    text = without_modules(f"{message} « {values['statement']} {_FILE} {values.get('module', '')}")
+    inside = bool(values["package"] and _BY_PYTHON.match(text) and not _OWN_CHECK.match(values["statement"]))
     for rule in rules:
         if rule.fact != EXCEPTION:
             continue
         for pattern in rule.patterns:
-            if match := expression_of(pattern).match(text):
+            expression = expression_of(pattern)
+            if inside and rule.level != "root" and _FILE not in expression.pattern:
+                continue
+            if match := expression.match(text):
                 return rule, values | {key: value for key, value in match.groupdict().items() if value}
     fact = place or ("log:exception-in-library" if values["package"] else EXCEPTION)
     plain = {rule.fact: rule for rule in reversed(rules) if not rule.patterns}

@@ -332,6 +332,7 @@ class _Examined:
             hits = self._scanner.scan(pieces)
         self._slow |= self._scanner.limits.ended
         named: set[int] = set()
+        surmised: set[int] = set()
         for hit in hits:
             if hit.rule.level == "benign":
                 continue
@@ -345,15 +346,22 @@ class _Examined:
             before = line.offset < traceback.at and not self._matched(hit.rule, traceback.exception)
             if before and hit.rule.level != "root":
                 continue  # the words are in a source line of the stack, not in the exception
-            named.add(number)
+            (surmised if hit.rule.level == "likely" else named).add(number)
             matches.append(self._of_traceback(traceback, hit.rule, line.offset, hit.evidence.text, hit.values))
-        inside = [(match.file, match.offset) for match in earlier if match.rule.level != "benign"]
         for number, traceback in enumerate(tracebacks):
             if number in named or traceback.name in _NO_CAUSE:
                 continue
-            if any(file == traceback.file and traceback.at <= offset <= traceback.end for file, offset in inside):
+            levels = {
+                match.rule.level
+                for match in earlier
+                if match.file == traceback.file and traceback.at <= match.offset <= traceback.end
+            } - {"benign"}
+            if levels - {"likely"}:
                 continue
-            if (found := exception_kind(self._exceptions, traceback)) is None:
+            # beside a rule that only surmises, a kind counts that names the cause
+            sure = number in surmised or bool(levels)
+            kinds = [rule for rule in self._exceptions if rule.patterns and rule.level == "root"]
+            if (found := exception_kind(kinds if sure else self._exceptions, traceback)) is None:
                 continue
             rule, values = found
             match = self._of_traceback(traceback, rule, traceback.at, traceback.exception, values)

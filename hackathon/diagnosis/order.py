@@ -214,7 +214,7 @@ def _band(match: RulePlace, about: Circumstances, follower: bool) -> int:
     if match.ending:
         return 62 if about.by_itself else 30
     if match.rule.fact in _EXCEPTIONS:
-        return WEAK if match.weak else 60
+        return WEAK if match.weak else 10 if certain else 60
     if match.rule.fact in GENERIC:
         return WEAK
     if silent and about.failed and match.rule.part != "numerics":
