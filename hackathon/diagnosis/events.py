@@ -24,8 +24,11 @@ from hackathon.diagnosis.unknown import is_error, is_result
 from hackathon.schedulers.failures import DAEMON_LINES
 
 _BUILD = re.compile(
-    r"(?:^|[\s:])(?:fatal )?error: |\bnvcc fatal\b|\bCMake Error\b|undefined reference to|cannot find -l\w"
-    r"|\bg?make(?:\[\d+\])?: \*\*\*"
+    r"(?:^|[\s:])(?:fatal )?error: |\bnvcc fatal\b|\bCMake Error\b|undefined reference to"
+    r"|\bld(?:\.\w+)?: cannot find \S"
+    r"|\b(?:ld|ptxas|nvlink)\S*(?: error +)?: .{0,200}(?:multiple definition|recompile with|relocation truncated)"
+    r"|\b(?:ptxas|nvlink) +(?:error|fatal) +: |\b(?:ld|gold|lld)\S*: (?:fatal|final link failed|unrecognized option)"
+    r"|Makefile:\d+: \*\*\*|\bg?make(?:\[\d+\])?: (?:\*\*\*|\S+: (?:No such file|Command not found))"
 )
 _NATIVE = re.compile(
     r"terminate called|\bCheck failed: "
