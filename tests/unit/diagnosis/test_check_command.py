@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -24,8 +25,8 @@ TEXTS = [text for path in sorted(shipped("templates", "rules").glob("*.yaml"))
          for each in (rule.advice, rule.title, *(cause.text for cause in rule.causes))
          for text in (each.values() if isinstance(each, dict) else [each])
          if "hackathon " in str(text) or "`" in str(text)]  # fmt: skip
-NAMES = ("path", "run", "rank", "host", "module", "command", "script", "job", "queue", "cluster",
-         "project", "package")  # fmt: skip
+NAMES = tuple(sorted({name for check in CHECKS for name in re.findall(r"\{(\w+)\}", check)}))
+"""The placeholders of all shipped checks."""
 HOSTILE = [
     "$(touch MARK)", "`touch MARK`", "'; touch MARK; '", '"; touch MARK; "', "x\ntouch MARK", "x; touch MARK",
     "| touch MARK", "&& touch MARK", "-oProxyCommand=touch MARK", "> MARK", "x' $(touch MARK) 'y", "\\'; touch MARK #",
