@@ -212,12 +212,14 @@ def test_job_waits_for_the_one_before_it(site: Site) -> None:
 @pytest.mark.slow
 @real
 def test_job_after_a_failed_one_never_starts(site: Site) -> None:
-    site.write_project("python program.py leave 1")
+    site.write_project("python program.py hold_and_leave 1")  # one that has failed is refused at once
     first = site.submit()
     if not site.backend.waits_for_success:
         refused_to_wait(site, "submit", "--after", f"ok:{first.id}")
+        released(first, site)
         return
     second = site.submit("--after", f"ok:{first.id}")
+    released(first, site)
     first.await_end()
     found = site.await_state(second, "CANCELLED", "FAILED", "QUEUED", "HELD")
     if found["state"] in ("QUEUED", "HELD"):  # Slurm leaves it in the queue: DependencyNeverSatisfied

@@ -51,6 +51,11 @@ def hold(*words):
     wait_for((RUN / "release").exists)
 
 
+def hold_and_leave(code):
+    hold()
+    leave(code)
+
+
 def hold_rank(*words):
     """As `hold`, with a lock a rank."""
     rank = os.environ["RANK"]
