@@ -348,6 +348,7 @@ class _Examined:
                 continue  # the words are in a source line of the stack, not in the exception
             (surmised if hit.rule.level == "likely" else named).add(number)
             matches.append(self._of_traceback(traceback, hit.rule, line.offset, hit.evidence.text, hit.values))
+        causes = [rule for rule in self._exceptions if rule.patterns and rule.level == "root"]
         for number, traceback in enumerate(tracebacks):
             if number in named or traceback.name in _NO_CAUSE:
                 continue
@@ -359,11 +360,10 @@ class _Examined:
             if levels - {"likely"}:
                 continue
             # beside a rule that only surmises, a kind counts that names the cause
-            sure = number in surmised or bool(levels)
-            kinds = [rule for rule in self._exceptions if rule.patterns and rule.level == "root"]
-            if (found := exception_kind(kinds if sure else self._exceptions, traceback)) is None:
+            kind = exception_kind(causes if number in surmised or levels else self._exceptions, traceback)
+            if kind is None:
                 continue
-            rule, values = found
+            rule, values = kind
             match = self._of_traceback(traceback, rule, traceback.at, traceback.exception, values)
             far = traceback.name in _FOLLOWING or _gave_up_before(traceback, earlier)
             matches.append(replace(match, far=far, exception=False))
