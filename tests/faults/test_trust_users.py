@@ -176,7 +176,7 @@ def test_a_strangers_event_above_is_asked_about_and_runs_nothing(site: Site) -> 
         assert f"hackathon trust {scratch}" in said
     for words in (("clusters", "laptop"), ("recipes",), ("rules", "list"), ("top", "--once"), ("event", "show")):
         code, said = site.cli("ann", *words, at=place)
-        assert "trust" not in said and "STRANGER" not in said, (words, said)
+        assert "hackathon trust" not in said and "STRANGER" not in said, (words, said)
     assert not (place / "runs").exists()
 
     code, said = site.on_terminal("ann", "render", at=place, typed="n\n")
@@ -267,7 +267,7 @@ def test_a_tutor_reads_a_teams_project_and_runs_it_only_with_trust(site: Site) -
     run = next((place / "runs").iterdir()).name
     for words in (("status",), ("logs",), ("diagnose",), ("status", run)):
         code, said = site.cli("tut", *words, at=place)
-        assert code in (0, 1) and "trust" not in said, (words, said)
+        assert code in (0, 1) and "hackathon trust" not in said, (words, said)
     code, said = site.cli("tut", "rerun", run, "--dry-run", at=place)
     assert code == 2 and site.account("ann") in said, said
     # another owner's file in the place of the one that was trusted
