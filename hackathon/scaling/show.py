@@ -10,7 +10,7 @@ from typing import Any
 from hackathon.jobs.settings import settings_text, value_text
 from hackathon.profiling.sentences import hints, points_sentences
 from hackathon.scaling.doubts import is_false
-from hackathon.scaling.table import SUCCEEDED, TARGET, points_of, series_of
+from hackathon.scaling.table import SUCCEEDED, TARGET, grows_with_processes, per_process, points_of, series_of
 from hackathon.text.csv_cells import harmless
 from hackathon.text.messages import N_, NP_, _
 
@@ -195,7 +195,10 @@ def remarks(results: Mapping[str, Any], *, shares: bool = True) -> list[str]:
 
 
 def basis(results: Mapping[str, Any]) -> list[str]:
-    """Return sentences on the source of the study's values and its mode, if they differ from the request."""
+    """Return sentences on the source of the values, on the study's mode, and on how the speed-up follows from them.
+
+    Empty where the values and the mode are as requested and the speed-up is their ratio.
+    """
     lines = []
     if results.get("source") == "tracker":
         lines.append(
@@ -221,6 +224,22 @@ def basis(results: Mapping[str, Any]) -> list[str]:
                 measured=measured,
             )
         )
+    unit = str(results.get("unit") or "")
+    if len({point["processes"] for point in points_of(results) if point.get("speedup") is not None}) > 1:
+        if per_process(unit):
+            lines.append(
+                _(
+                    "{metric} is that of one process; the speed-up counts all processes together",
+                    metric=plain(results["metric"]),
+                )
+            )
+        elif results["mode"] == "weak" and grows_with_processes(unit):
+            lines.append(
+                _(
+                    "with a fixed batch per process, a step of N processes does the work of N steps of one process; "
+                    "the speed-up counts that"
+                )
+            )
     return lines
 
 

@@ -109,6 +109,21 @@ def test_rates_of_steps_and_of_one_process_are_those_of_all_the_work(unit: str, 
     assert found["points"][1]["speedup"] == speedup
 
 
+@pytest.mark.parametrize(
+    ("unit", "mode", "reason"),
+    [
+        ("samples/s/GPU", "weak", "is that of one process"), ("TFLOP/s/GPU", "strong", "is that of one process"),
+        ("s/step", "weak", "does the work of N steps"), ("it/s", "weak", "does the work of N steps"),
+        ("s/step", "strong", ""), ("samples/s", "weak", ""), ("s", "weak", ""),
+    ],
+)  # fmt: skip
+def test_a_speed_up_that_is_not_the_ratio_of_the_values_is_explained(unit: str, mode: str, reason: str) -> None:
+    texts = ("is that of one process", "does the work of N steps")
+    text = render(_study(_run(1, 10.0), _run(2, 10.0), unit=unit, mode=mode))
+    assert [words for words in texts if words in text] == ([reason] if reason else [])
+    assert not any(words in render(_study(_run(1, 10.0), unit=unit, mode=mode)) for words in texts)
+
+
 def test_check_counts_successful_runs() -> None:
     check = RecordedCheck("accuracy", at_least=0.95)
     runs = [
