@@ -53,12 +53,16 @@ def is_event(text: str) -> bool:
 
 
 def first_event(
-    ends: Sequence[End], before: Collection[tuple[int, int]], of_one_rank: Collection[int] = ()
+    ends: Sequence[End],
+    before: Collection[tuple[int, int]],
+    of_one_rank: Collection[int] = (),
+    harmless: Collection[re.Pattern[str]] = (),
 ) -> tuple[int, TailLine] | None:
     """Return (index of its file, line) of the first event, None without one.
 
     `before`: (file, offset) of what follows from another failure: only an event before the first of them counts.
     `of_one_rank`: the files that count without such a line, too, because launchers report elsewhere.
+    `harmless`: patterns of the lines that are no event.
     """
     bounds = {file: min(offset for number, offset in before if number == file) for file, _ in before}
     events: list[tuple[float, int, TailLine]] = []
@@ -76,7 +80,7 @@ def first_event(
                 if ignored
                 else text.startswith("Exception ignored in")
             )
-            if not ignored and is_event(text):
+            if not ignored and is_event(text) and not any(pattern.search(text) for pattern in harmless):
                 events.append((line.read.time if line.read.time is not None else float("inf"), number, line))
                 break
     if not events:
