@@ -212,8 +212,9 @@ def states_requirement(exception: str, statement: str = "", module: str = "") ->
 
 def without_modules(text: str) -> str:
     """Return an exception's text without the modules before its name."""
-    name, colon, message = text.partition(":")
-    return f"{name.rpartition('.')[2]}{colon}{message}"
+    exception, mark, behind = text.partition(" «")
+    name, colon, message = exception.partition(":")
+    return f"{name.rpartition('.')[2]}{colon}{message}{mark}{behind}"
 
 
 def _text(traceback: Traceback) -> str:

@@ -53,10 +53,10 @@ _PROGRESS = re.compile(
     r"|\b(?:loss|acc(?:uracy)?)\s*[:=]?\s*\d+\.\d|\d{1,3}%\|"
 )
 _WARNING = re.compile(
-    r"(?i)\bwarn(?:ing)?\b|\bW tensorflow/|\bretry(?:ing)?\b|\btry again\b|\bwill (?:re)?try\b|deprecat"
+    r"(?i)\bwarn(?:ing)?\b|\bW tensorflow/|^\[W\b|\bretry(?:ing)?\b|\btry again\b|\bwill (?:re)?try\b|deprecat"
 )
 # NCCL labels every error a warning; Horovod warns about stalls that never end.
-_NO_WARNING = re.compile(r"\bNCCL WARN\b|waiting for remainder of ranks|\bStalled\b|missing ranks")
+NO_WARNING = re.compile(r"\bNCCL WARN\b|waiting for remainder of ranks|\bStalled\b|missing ranks")
 # Lines that are part of an end: dumps, stacks, rulers, messages of libraries that stop.
 _BUSY = re.compile(
     r"(?i)^\s|^frame #|error|fail|abort|exception|traceback|fatal|signal|killed|terminat|timeout|timed out"
@@ -389,7 +389,7 @@ def _last_words(end: End) -> str:
 
 def is_warning(text: str, level: str = "") -> bool:
     """Return whether a line is a warning or announces a retry."""
-    return (level == "W" or bool(_WARNING.search(text))) and not _NO_WARNING.search(text)
+    return (level == "W" or bool(_WARNING.search(text))) and not NO_WARNING.search(text)
 
 
 def last_tracebacks(ends: Sequence[End], files: Sequence[LogFile]) -> list[Traceback]:
