@@ -18,7 +18,7 @@ from collections.abc import Collection, Sequence
 
 from hackathon.config.rule import EXCEPTION, Rule
 from hackathon.diagnosis.check_command import NOT_KNOWN
-from hackathon.diagnosis.log_tails import End, TailLine, Traceback, at_end, frames, is_own
+from hackathon.diagnosis.log_tails import IN_GRAPH, End, TailLine, Traceback, at_end, frames, is_own
 from hackathon.diagnosis.needles import expression_of
 from hackathon.diagnosis.unknown import is_error, is_result
 from hackathon.schedulers.failures import DAEMON_LINES
@@ -217,8 +217,9 @@ def states_requirement(exception: str, statement: str = "", module: str = "") ->
 
 def without_modules(text: str) -> str:
     """Return an exception's text without the modules before its name."""
-    name, colon, message = text.partition(":")
-    return f"{name.rpartition('.')[2]}{colon}{message}"
+    exception, mark, behind = text.partition(" «")
+    name, colon, message = exception.partition(":")
+    return f"{name.rpartition('.')[2]}{colon}{message}{mark}{behind}"
 
 
 def _text(traceback: Traceback) -> str:
@@ -226,13 +227,22 @@ def _text(traceback: Traceback) -> str:
     if traceback.wrapped:
         return traceback.wrapped[:LETTERS]
     name, _, message = traceback.exception.partition(":")
+    more = [line.read.text.strip() for line in traceback.lines if line.offset > traceback.at]
+    if IN_GRAPH.search(message):
+        message = _graph_error([text for text in more if text]) or message
+        return f"{name}: {message.strip()}"[:LETTERS]
     if message.strip():
         return traceback.exception[:LETTERS]
-    more = [line.read.text.strip() for line in traceback.lines if line.offset > traceback.at]
     message = " ".join(text for text in more if text) or (
         traceback.statement if traceback.statement.startswith("assert ") else ""
     )
     return f"{name}: {message}"[:LETTERS] if message else traceback.exception
+
+
+def _graph_error(texts: Sequence[str]) -> str:
+    """Return the message in TensorFlow's report about a graph: the line before the first that names its node."""
+    node = next((number for number, text in enumerate(texts) if text.startswith("[[")), 0)
+    return texts[node - 1].removeprefix("(0) ") if node else ""
 
 
 def _module(traceback: Traceback) -> str:

@@ -42,6 +42,7 @@ from hackathon.diagnosis.render_finding import finding_of
 from hackathon.diagnosis.scan import LogFile, rule_set
 from hackathon.diagnosis.source_checks import split, that_explain
 from hackathon.diagnosis.sources import of_paths, of_run
+from hackathon.diagnosis.survived import survived
 from hackathon.runs import states
 from hackathon.runs.directory import RunDirectory
 from hackathon.runs.events import KILL
@@ -287,7 +288,12 @@ class _Examined:
         if match.rule.level == "benign" or match.evidence is None:
             return match
         around = look_around(self._files[match.file], match.offset, match.evidence)
-        weak = around.went_on or is_warning(match.evidence.text, around.level)
+        tracebacks = self._ends[match.file].tracebacks
+        weak = (
+            around.went_on
+            or is_warning(match.evidence.text, around.level)
+            or survived(match.rule, match.evidence, around.level, match.offset, tracebacks)
+        )
         if weak and match.count > 1 and self._again(match):
             weak = False
         return replace(match, weak=weak, far=around.far, time=around.time)

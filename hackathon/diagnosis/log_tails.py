@@ -12,8 +12,10 @@ from hackathon.text.files import open_regular
 
 AFTER = 48 * 1024
 """Bytes after a match that are searched for signs that the program went on."""
-MESSAGE = 12
-"""Lines that an exception's message may have."""
+MESSAGE, GRAPH_MESSAGE = 12, 60
+"""Lines that an exception's message may have; with the stack that TensorFlow writes into it."""
+IN_GRAPH = re.compile(r"(?:Graph execution error|\d+ root error\(s\) found)[.:]*\s*$")
+"""Beginnings of TensorFlow's messages whose text stands some lines below."""
 FAR = 100
 """Ordinary lines after a message from which it is not part of the end."""
 _START = "Traceback (most recent call last)"
@@ -51,10 +53,10 @@ _PROGRESS = re.compile(
     r"|\b(?:loss|acc(?:uracy)?)\s*[:=]?\s*\d+\.\d|\d{1,3}%\|"
 )
 _WARNING = re.compile(
-    r"(?i)\bwarn(?:ing)?\b|\bW tensorflow/|\bretry(?:ing)?\b|\btry again\b|\bwill (?:re)?try\b|deprecat"
+    r"(?i)\bwarn(?:ing)?\b|\bW tensorflow/|^\[W\b|\bretry(?:ing)?\b|\btry again\b|\bwill (?:re)?try\b|deprecat"
 )
 # NCCL labels every error a warning; Horovod warns about stalls that never end.
-_NO_WARNING = re.compile(r"\bNCCL WARN\b|waiting for remainder of ranks|\bStalled\b|missing ranks")
+NO_WARNING = re.compile(r"\bNCCL WARN\b|waiting for remainder of ranks|\bStalled\b|missing ranks")
 # Lines that are part of an end: dumps, stacks, rulers, messages of libraries that stop.
 _BUSY = re.compile(
     r"(?i)^\s|^frame #|error|fail|abort|exception|traceback|fatal|signal|killed|terminat|timeout|timed out"
@@ -273,7 +275,11 @@ def _takes(traceback: _Open, line: TailLine) -> bool:
     if _AT_END.match(text) or text.strip() == "Terminated" or line.read.source in _NATIVE:
         return False
     traceback.lines += 1
-    if traceback.chained or traceback.lines > MESSAGE or line.read.time is not None or _PROGRESS.search(text):
+    in_graph = IN_GRAPH.search(traceback.exception) is not None
+    if traceback.chained or traceback.lines > (GRAPH_MESSAGE if in_graph else MESSAGE) or line.read.time is not None:
+        return False
+    # a statement of the stack may look like progress: `fit(data, epochs=10)`
+    if _PROGRESS.search(text) and not (in_graph and text.startswith(" ")):
         return False
     traceback.end = behind
     return True
@@ -383,7 +389,7 @@ def _last_words(end: End) -> str:
 
 def is_warning(text: str, level: str = "") -> bool:
     """Return whether a line is a warning or announces a retry."""
-    return (level == "W" or bool(_WARNING.search(text))) and not _NO_WARNING.search(text)
+    return (level == "W" or bool(_WARNING.search(text))) and not NO_WARNING.search(text)
 
 
 def last_tracebacks(ends: Sequence[End], files: Sequence[LogFile]) -> list[Traceback]:

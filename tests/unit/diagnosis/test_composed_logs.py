@@ -142,7 +142,7 @@ def raised(exception: str) -> str:
     )
 
 
-FAILED = raised("ValueError: could not convert string to float: 'a'")
+FAILED = raised("ValueError: the record of 'a' went astray")
 COMPONENT = """A requested component was not found, or was unable to be opened.  This
 means that this component is either not installed or is unable to be
 used on your system (e.g., sometimes this means that shared libraries
