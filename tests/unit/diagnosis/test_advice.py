@@ -20,6 +20,9 @@ HESSIAN = "ConvergenceWarning: The Hessian matrix at the estimated parameter val
 FOAM = "trapFpe: Floating point exception trapping enabled (FOAM_SIGFPE)."
 CUDA_APART = "Installed CUDA version 12.2 does not match the version torch was compiled with 12.1"
 SHM_OBJECT = "RuntimeError: unable to open shared memory object </torch_4_5> in read-write mode: "
+SIZES = "RuntimeError: The size of tensor a ({}) must match the size of tensor b ({}) at non-singleton dimension 1"
+COPIED = "copying a param with shape torch.Size([8]) from checkpoint, the shape in current model is torch.Size([16])."
+POOL = "HTTPConnectionPool(host='{}', port={}): Max retries exceeded with url: /x (Caused by NewConnectionError())"
 KERAS = "Exception: URL fetch failure on https://host/a.npz: "
 
 
@@ -131,6 +134,24 @@ def test_what_a_program_or_node_mended_itself_is_no_fault(text: str, rules: Rule
         ("AttributeError: 'DeepSpeedCPUAdam' object has no attribute 'ds_opt_adam'", ["framework-extension-not-built"]),
         ("RuntimeError: Error building extension 'fused_adam'", ["framework-extension-not-built"]),
         ("RuntimeError: Ninja is required to load C++ extensions", ["framework-no-compiler"]),
+        # warnings and other messages in words of training libraries
+        ("UserWarning: torch.utils.checkpoint: please pass in use_reentrant=True or use_reentrant=False", []),
+        ("[NeMo W nemo_logging:349] Apex was not found. Please see the NeMo README for installation instructions", []),
+        ("WARNING[XFORMERS]: xFormers can't load C++/CUDA extensions. xFormers was built for:", []),
+        ("val: WARNING No labels found in /data/labels/val.cache. See https://docs.ultralytics.com", []),
+        ("wandb: Network error (ConnectTimeout), entering retry loop.", []),
+        ("2026/11/20 WARNING mlflow.utils: Changing param values is not allowed. Param with key='lr'", []),
+        ("IndexError: Invalid key: 12 is out of bounds for size 10", []),
+        (f"{SIZES.format(4, 10)}", ["framework-shape-mismatch"]),
+        (f"{SIZES.format(0, 4096)}", ["framework-shape-mismatch", "empty-tensor-meets"]),
+        (f"size mismatch for fc.weight: {COPIED}", ["framework-checkpoint-keys"]),
+        (f"size mismatch for base.q.lora_A.default.weight: {COPIED}", ["framework-checkpoint-keys", "peft-other-base"]),
+        (f"{POOL.format('huggingface.co', 443)}", ["data-download-offline"]),
+        (f"{POOL.format('127.0.0.1', 8000)}", ["local-server-refused"]),
+        ("KeyError: \"class `Net` in own/model.py: 'width'\"", ["openmmlab-build"]),
+        ("TypeError: Net.__init__() got an unexpected keyword argument 'width'", ["framework-unknown-keyword"]),
+        ("ImportError: cannot import name 'layer' from 'timber'", ["env-import-name"]),
+        ("OSError: dlopen(self._name, mode)", []),
     ],
 )
 def test_words_that_look_alike_are_told_apart(text: str, rules_found: list[str], all_rules: RuleSet) -> None:
