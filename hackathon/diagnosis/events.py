@@ -62,7 +62,7 @@ def first_event(
 
     `before`: (file, offset) of what follows from another failure: only an event before the first of them counts.
     `of_one_rank`: the files that count without such a line, too, because launchers report elsewhere.
-    `harmless`: patterns of the lines that are no event.
+    `harmless`: patterns of lines that do not count as events.
     """
     bounds = {file: min(offset for number, offset in before if number == file) for file, _ in before}
     events: list[tuple[float, int, TailLine]] = []

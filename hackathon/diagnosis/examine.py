@@ -474,7 +474,10 @@ class _Examined:
             if file.rank is not None and first_rank in (None, file.rank)
         ]
         harmless = [
-            expression_of(pattern) for match in matches if match.rule.level == "benign" for pattern in match.rule.patterns
+            expression_of(pattern)
+            for match in matches
+            if match.rule.level == "benign"
+            for pattern in match.rule.patterns
         ]
         event = first_event(self._ends, [(match.file, match.offset) for match in followers], of_one_rank, harmless)
         if event is None:

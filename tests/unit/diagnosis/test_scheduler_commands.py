@@ -17,7 +17,8 @@ OF = {
 }
 BOUND = {
     "mpi-srun-without-pmi": "slurm", "scheduler-step-not-created": "slurm", "scheduler-step-waits": "slurm",
-    "scheduler-launch-failed": "slurm", "scheduler-cgroup": "slurm", "mpi-slurm-pmix-library": "slurm", "scheduler-gres-unknown": "slurm",
+    "scheduler-launch-failed": "slurm", "scheduler-cgroup": "slurm", "mpi-slurm-pmix-library": "slurm",
+    "scheduler-gres-unknown": "slurm", "slurm-commands-missing": "slurm",
 }  # fmt: skip
 """Rules whose words only one scheduler's starter prints."""
 SEARCHES = re.compile(r"(?:grep|which) ")
