@@ -33,7 +33,7 @@ _BUILD = re.compile(
 _NATIVE = re.compile(
     r"terminate called|\bCheck failed: "
     r"|what\(\):  |\bBUG: |\bpanicked at\b|Fatal Python error|^\s*FATAL\b|^\[?FATAL\]?[ :]"
-    r"|\bNCCL WARN\b.{0,80}(?:\b[Cc]all to .{1,80} failed\b|\b(?:Cuda|CUDA) failure\b|\bError ?: )"
+    r"|\bNCCL WARN\b.{0,80}(?:(?<!Proxy )\b[Cc]all to .{1,80} failed\b|\b(?:Cuda|CUDA) failure\b|\bError ?: )"
     r"|\brocBLAS error: |\bQueue 0x\w+ aborting with error\b|\bdouble free\b"
 )
 _LAUNCHER = re.compile(
