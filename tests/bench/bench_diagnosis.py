@@ -100,10 +100,10 @@ def patterns_of_rules() -> list[str]:
         print(f"not used: {problem}", file=sys.stderr)
     # ripgrep puts all patterns together: a group's name may stand there only once
     return [
-        f"(?i:{made})" if each.ignore_case else made
+        f"(?i:{words})" if pattern.ignore_case else words
         for rule in rules
-        for each in rule.patterns
-        for made in [re.sub(r"\(\?P<\w+>", "(?:", expression(each.text, each.regex))]
+        for pattern in rule.patterns
+        for words in [re.sub(r"\(\?P<\w+>", "(?:", expression(pattern.text, pattern.regex))]
     ]
 
 
