@@ -189,7 +189,7 @@ def kind_of_words(rules: Sequence[Rule], values: dict[str, str], place: str = ""
     text = without_modules(f"{message} « {values['statement']} {_FILE} {values.get('module', '')}")
     inside = bool(values["package"] and _BY_PYTHON.match(text) and not _OWN_CHECK.match(values["statement"]))
     for rule in rules:
-        if rule.fact != EXCEPTION:
+        if rule.fact != EXCEPTION or any(expression_of(pattern).search(text) for pattern in rule.unless):
             continue
         for pattern in rule.patterns:
             expression = expression_of(pattern)

@@ -53,10 +53,12 @@ _PROGRESS = re.compile(
     r"|\b(?:loss|acc(?:uracy)?)\s*[:=]?\s*\d+\.\d|\d{1,3}%\|"
 )
 _WARNING = re.compile(
-    r"(?i)\bwarn(?:ing)?\b|\bW tensorflow/|^\[W\b|\bretry(?:ing)?\b|\btry again\b|\bwill (?:re)?try\b|deprecat"
+    r"(?i)\b(?:\w*warning|warn)\b|\bW tensorflow/|^\[W\b|\bretry(?:ing)?\b|\btry again\b|\bwill (?:re)?try\b|deprecat"
 )
 # NCCL labels every error a warning; Horovod warns about stalls that never end.
-NO_WARNING = re.compile(r"\bNCCL WARN\b|NCCL_DEBUG=WARN|Last NCCL warning|waiting for remainder of ranks|\bStalled\b|missing ranks")
+NO_WARNING = re.compile(
+    r"\bNCCL WARN\b|NCCL_DEBUG=WARN|Last NCCL warning|waiting for remainder of ranks|\bStalled\b|missing ranks"
+)
 # Lines that are part of an end: dumps, stacks, rulers, messages of libraries that stop.
 _BUSY = re.compile(
     r"(?i)^\s|^frame #|error|fail|abort|exception|traceback|fatal|signal|killed|terminat|timeout|timed out"
