@@ -53,7 +53,7 @@ _PROGRESS = re.compile(
     r"|\b(?:loss|acc(?:uracy)?)\s*[:=]?\s*\d+\.\d|\d{1,3}%\|"
 )
 _WARNING = re.compile(
-    r"(?i)\b(?:\w*warning|warn)\b|\bW tensorflow/|^\[W\b|\bretry(?:ing)?\b|\btry again\b|\bwill (?:re)?try\b|deprecat"
+    r"(?i)\bwarn(?:ing)?\b|\bW tensorflow/|^\[W\b|\bretry(?:ing)?\b|\btry again\b|\bwill (?:re)?try\b|deprecat"
 )
 # NCCL labels every error a warning; Horovod warns about stalls that never end.
 NO_WARNING = re.compile(
