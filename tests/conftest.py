@@ -3,6 +3,7 @@
 import gc
 import itertools
 import os
+import random
 import shutil
 import signal
 import sys
@@ -41,6 +42,8 @@ _MASK = 0o022
 """The umask of all tests: what others may read or write is the subject of many, and of what root owns where others
 write nothing is read."""
 os.umask(_MASK)
+SEED = int(os.environ.get("TESTS_SEED", "0"))
+"""What random numbers of each test begin with. `TESTS_SEED=7 make test` finds a test that holds for some only."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -122,8 +125,14 @@ def _turn(item: pytest.Item) -> tuple[bool, bool, bool, int]:
     return slow, _horovod(item), not (slurm or shared), rank
 
 
+@pytest.hookimpl(tryfirst=True)  # before the fixtures, some of which draw
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Skip what starts an MPI where there is none."""
+    """Skip what starts an MPI where there is none. Random numbers are the same whatever the process ran before."""
+    random.seed(SEED)
+    if (numpy := sys.modules.get("numpy")) is not None:
+        numpy.random.seed(SEED)
+    if (torch := sys.modules.get("torch")) is not None:
+        torch.manual_seed(SEED)
     where = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
     if item.get_closest_marker("mpi") and not shutil.which("mpirun", path=where):
         pytest.skip("no mpirun")
