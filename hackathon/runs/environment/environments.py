@@ -19,7 +19,7 @@ from hackathon.jobs.environments import RECORD, PythonEnvironment, read_environm
 from hackathon.runs.environment.install_plan import BuildCommand, InstallPlan
 from hackathon.text.errors import HackathonError, RequestError, UnavailableError
 from hackathon.text.files import read_json, write_json, write_whole
-from hackathon.text.uptime import process_status
+from hackathon.text.uptime import born, lives
 
 LOCK = "lock.txt"
 """The installed packages in the format of `pip freeze`, in the environment's folder."""
@@ -114,7 +114,7 @@ def _only_builder(path: Path) -> Iterator[Path]:
     It holds the host and the processes of the build. If they no longer exist on this host, the build was interrupted.
     """
     marker = path.with_name(f".{path.name}.building")
-    words = json.dumps({"host": os.uname().nodename, "processes": [os.getpid()]})
+    words = json.dumps(_builders(os.getpid()))
     for attempt in range(2):
         try:
             descriptor = os.open(marker, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
@@ -122,7 +122,8 @@ def _only_builder(path: Path) -> Iterator[Path]:
             other = read_json(marker)
             other = other if isinstance(other, dict) else {}
             host, processes = other.get("host"), other.get("processes") or []
-            if attempt or host != os.uname().nodename or any(_alive(number) for number in processes):
+            began = other.get("born") or [None] * len(processes)
+            if attempt or host != os.uname().nodename or any(map(lives, processes, began)):
                 listed = ", ".join(str(number) for number in processes)
                 raise RequestError(
                     "environments.busy",
@@ -144,13 +145,8 @@ def _only_builder(path: Path) -> Iterator[Path]:
         marker.unlink(missing_ok=True)
 
 
-def _alive(process: object) -> bool:
-    """Return whether a process runs on this host; a zombie does not."""
-    try:
-        status = process_status(int(str(process)))
-    except ValueError:
-        return False
-    return status is not None and not status.has_ended
+def _builders(*processes: int) -> dict[str, Any]:
+    return {"host": os.uname().nodename, "processes": processes, "born": [born(process) for process in processes]}
 
 
 def _run_all(plan: InstallPlan, say: Callable[[str], None], marker: Path) -> None:
@@ -203,7 +199,7 @@ def _run(command: BuildCommand, environ: dict[str, str], log: Path, marker: Path
         try:
             _pass_on_nice(process.pid)
             # another build must not start while the installer of an interrupted one still runs
-            write_json(marker, {"host": os.uname().nodename, "processes": [os.getpid(), process.pid]})
+            write_json(marker, _builders(os.getpid(), process.pid))
             code = process.wait()
         except BaseException:
             with contextlib.suppress(ProcessLookupError):
