@@ -20,6 +20,7 @@ from hackathon.config.rule import EXCEPTION, Rule
 from hackathon.diagnosis.check_command import NOT_KNOWN
 from hackathon.diagnosis.log_tails import IN_GRAPH, End, TailLine, Traceback, at_end, frames, is_own
 from hackathon.diagnosis.needles import expression_of
+from hackathon.diagnosis.survived import goes_on
 from hackathon.diagnosis.unknown import is_error, is_result
 from hackathon.schedulers.failures import DAEMON_LINES
 
@@ -36,6 +37,14 @@ _NATIVE = re.compile(
     r"|\bNCCL WARN\b.{0,80}(?:(?<!Proxy )\b[Cc]all to .{1,80} failed\b|\b(?:Cuda|CUDA) failure\b|\bError ?: )"
     r"|\brocBLAS error: |\bQueue 0x\w+ aborting with error\b|\bdouble free\b"
 )
+# `cp: cannot stat 'x': No such file or directory`: a command, and the text of an error number (errno) of the system.
+_COMMAND = re.compile(
+    r"^(?:[\w.+/-]*/)?[a-z][\w.+-]{0,30}:(?: line \d+:)? .*\w.*: (?:No such file or directory|File exists"
+    r"|(?:Is|Not) a directory|Permission denied|Operation not permitted|No space left on device|Disk quota exceeded"
+    r"|Read-only file system|Stale file handle|Input/output error|Device or resource busy|Text file busy"
+    r"|Exec format error|Argument list too long|Too many (?:open files|links)|Cannot allocate memory|Invalid argument"
+    r"|Connection (?:refused|timed out|reset by peer)|No route to host|Network is unreachable)\.?$"
+)
 _LAUNCHER = re.compile(
     r"torch[/.]distributed[/.](?:elastic|run|launcher)|ChildFailedError|closing signal|^srun: "
     rf"|{DAEMON_LINES}|exitcode\s*:|^pdsh@|ssh exited with exit code|subprocess-exited-with-error|fatal: not a git repo"
@@ -49,27 +58,33 @@ def is_event(text: str) -> bool:
         return False
     if _LAUNCHER.search(text) or at_end(text):
         return bool(_NATIVE.search(text)) and not _LAUNCHER.search(text)
-    return (_BUILD.search(text) is not None and not is_result(text)) or bool(_NATIVE.search(text)) or is_error(text)
+    return (
+        (_BUILD.search(text) is not None and not is_result(text))
+        or bool(_NATIVE.search(text))
+        or is_error(text)
+        or (_COMMAND.search(text) is not None and not goes_on(text))
+    )
 
 
-def first_event(
+def events_of(
     ends: Sequence[End],
     before: Collection[tuple[int, int]],
     of_one_rank: Collection[int] = (),
     harmless: Collection[re.Pattern[str]] = (),
-) -> tuple[int, TailLine] | None:
-    """Return (index of its file, line) of the first event, None without one.
+) -> list[tuple[int, TailLine]]:
+    """Return (index of its file, line) of all events: file by file, first the one whose first event is the earliest.
 
     `before`: (file, offset) of what follows from another failure: only an event before the first of them counts.
     `of_one_rank`: the files that count without such a line, too, because launchers report elsewhere.
     `harmless`: patterns of lines that do not count as events.
     """
     bounds = {file: min(offset for number, offset in before if number == file) for file, _ in before}
-    events: list[tuple[float, int, TailLine]] = []
+    events: list[list[tuple[int, TailLine]]] = []
     for number, end in enumerate(ends):
         if before and number not in bounds and number not in of_one_rank:
             continue
         ignored = False
+        of_file = []
         for line in end.lines:
             text = line.read.text
             if line.offset >= bounds.get(number, end.size + 1):
@@ -81,14 +96,13 @@ def first_event(
                 else text.startswith("Exception ignored in")
             )
             if not ignored and is_event(text) and not any(pattern.search(text) for pattern in harmless):
-                events.append((line.read.time if line.read.time is not None else float("inf"), number, line))
-                break
-    if not events:
-        return None
-    if any(time == float("inf") for time, _, _ in events):
-        return events[0][1], events[0][2]
-    _, number, line = min(events, key=lambda event: event[:2])
-    return number, line
+                of_file.append((number, line))
+        if of_file:
+            events.append(of_file)
+    times = [of_file[0][1].read.time for of_file in events]
+    if None not in times:
+        events.sort(key=lambda of_file: of_file[0][1].read.time or 0.0)
+    return [event for of_file in events for event in of_file]
 
 
 # A row of nvidia-smi's processes since driver 450: `|    0   N/A  N/A     62251      C   /usr/bin/python3    725MiB |`

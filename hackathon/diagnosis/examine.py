@@ -12,7 +12,7 @@ from hackathon.config.rule import ANY_EXCEPTION, EXCEPTION, FIRST_EVENT, LEVELS,
 from hackathon.diagnosis.check_command import NOT_KNOWN, commands_here
 from hackathon.diagnosis.checks import find_check
 from hackathon.diagnosis.copied_paths import left_behind
-from hackathon.diagnosis.events import LETTERS, exception_kind, first_event, kind_of_words, on_gpu_zero
+from hackathon.diagnosis.events import LETTERS, events_of, exception_kind, kind_of_words, on_gpu_zero
 from hackathon.diagnosis.exit_checks import killed_ranks
 from hackathon.diagnosis.exits import (
     Exits,
@@ -28,6 +28,7 @@ from hackathon.diagnosis.findings import Evidence, Finding
 from hackathon.diagnosis.hangs.standstill import LIBRARIES, Standstill
 from hackathon.diagnosis.log_tails import (
     End,
+    TailLine,
     Traceback,
     finished,
     is_source,
@@ -210,7 +211,7 @@ class _Examined:
         status = self._facts.status if self._facts is not None else None
         return Diagnosis(
             findings,
-            self._worth_reading(findings),
+            self._worth_reading(findings, _harmless(matches)),
             harmless,
             run=self._facts.path.name if self._facts is not None else "",
             state=status.state if status is not None else "",
@@ -219,8 +220,8 @@ class _Examined:
             unread=tuple(self._facts.run.files.unsure()) if self._facts is not None else (),
         )
 
-    def _worth_reading(self, findings: Sequence[Finding]) -> tuple[Evidence, ...]:
-        """Return lines to read when no finding can be the cause of a failure."""
+    def _worth_reading(self, findings: Sequence[Finding], harmless: Sequence[re.Pattern[str]]) -> tuple[Evidence, ...]:
+        """Return lines to read when no finding can be the cause of a failure, none that matches `harmless`."""
         status = self._facts.status if self._facts is not None else None
         if any(finding.level in ("root", "likely") and finding.rule != self._first_event for finding in findings):
             return ()
@@ -233,6 +234,10 @@ class _Examined:
         reported = {
             (finding.evidence.file, finding.evidence.line) for finding in findings if finding.evidence is not None
         }
+        if self._facts is None and not findings:
+            from hackathon.diagnosis.worded import worded
+
+            return tuple(worded(self._ends, self._files, harmless)[-UNKNOWN:])
         from hackathon.diagnosis.unknown import rarest
 
         lines = rarest(self._files, UNKNOWN + len(reported), failed=status is not None, rank=rank)
@@ -473,24 +478,15 @@ class _Examined:
             for number, file in enumerate(self._files)
             if file.rank is not None and first_rank in (None, file.rank)
         ]
-        harmless = [
-            expression_of(pattern)
-            for match in matches
-            if match.rule.level == "benign"
-            for pattern in match.rule.patterns
-        ]
-        event = first_event(self._ends, [(match.file, match.offset) for match in followers], of_one_rank, harmless)
-        if event is None:
+        before = [(match.file, match.offset) for match in followers]
+        events = events_of(self._ends, before, of_one_rank, _harmless(matches))
+        if not events:
             return self._from_exit(tracebacks)
-        if rule is None:
+        if rule is None or (last := next(filter(self._lasting, events[:LOOKED_AT]), None)) is None:
             return []
-        number, line = event
-        file, text = self._files[number], line.read.text.strip()[:500]
-        rank = line.read.rank if line.read.rank is not None else file.rank
-        evidence = Evidence(file.name, None, text, rank, line.read.host or file.host, line.read.time, line.read.pid)
-        if look_around(file, line.offset, evidence).went_on or is_warning(text, line.read.level):
-            return []
-        ranks = () if rank is None else (rank,)
+        number, line = last
+        evidence = self._of_event(number, line)
+        text, ranks = evidence.text, () if evidence.rank is None else (evidence.rank,)
         values = {"what": text[:LETTERS]}
         if _EXCEPTION.match(text):
             # an exception without its stack, as pip and Hydra print it
@@ -500,6 +496,20 @@ class _Examined:
         else:
             rule = next((other for other in self._rules if other.fact == FIRST_EVENT and _is_in(other, text)), rule)
         return self._with_ranks([RulePlace(rule, evidence, values, number, line.offset, 1, ranks)])
+
+    def _of_event(self, number: int, line: TailLine) -> Evidence:
+        file, read = self._files[number], line.read
+        rank = read.rank if read.rank is not None else file.rank
+        return Evidence(file.name, None, read.text.strip()[:500], rank, read.host or file.host, read.time, read.pid)
+
+    def _lasting(self, event: tuple[int, TailLine]) -> bool:
+        """Return whether the program did not go on after an event."""
+        number, line = event
+        evidence = self._of_event(number, line)
+        return not (
+            look_around(self._files[number], line.offset, evidence).went_on
+            or is_warning(evidence.text, line.read.level)
+        )
 
     def _from_exit(self, tracebacks: Sequence[Traceback]) -> list[RulePlace]:
         """Return a match for the rank that ended first, killed or with an exit code, and without output."""
@@ -600,6 +610,12 @@ def _gave_up_before(traceback: Traceback, matches: Sequence[RulePlace]) -> bool:
         and bool(_GAVE_UP.search(match.evidence.text))
         for match in matches
     )
+
+
+def _harmless(matches: Sequence[RulePlace]) -> list[re.Pattern[str]]:
+    """Return the patterns of the rules for harmless messages that match."""
+    rules = {match.rule.id: match.rule for match in matches if match.rule.level == "benign"}
+    return [expression_of(pattern) for rule in rules.values() for pattern in rule.patterns]
 
 
 def _is_in(rule: Rule, text: str) -> bool:

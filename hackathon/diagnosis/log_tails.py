@@ -389,6 +389,11 @@ def _last_words(end: End) -> str:
     return next((text for text in texts if not _AFTER_THE_END.search(text)), "")
 
 
+def is_progress(text: str) -> bool:
+    """Return whether a line tells how far a training is."""
+    return _PROGRESS.search(text) is not None
+
+
 def is_warning(text: str, level: str = "") -> bool:
     """Return whether a line is a warning or announces a retry."""
     return (level == "W" or bool(_WARNING.search(text))) and not NO_WARNING.search(text)

@@ -85,15 +85,12 @@ def lines_of(diagnosis: "Diagnosis", target: str, settings: str = "") -> Iterato
         return
     if diagnosis.findings and not any(finding.level == "likely" for finding in diagnosis.findings):
         yield _("These errors follow from a failure elsewhere; the first failure is not in these logs."), False
-    if not diagnosis.findings:
-        yield (
-            (
-                _("This failure is not known. The rarest lines before it:")
-                if diagnosis.unknown
-                else _("No known failure was found.")
-            ),
-            False,
-        )
+    if not diagnosis.findings and not diagnosis.unknown:
+        yield _("No known failure was found."), False
+    elif not diagnosis.findings and diagnosis.status is None:
+        yield _("No known failure was found. If it failed, read these lines first:"), False
+    elif not diagnosis.findings:
+        yield _("This failure is not known. The rarest lines before it:"), False
     yield from _unknown_lines(diagnosis)
     if diagnosis.unknown:
         yield _(_FOR_A_TUTOR, target=target), False

@@ -24,6 +24,11 @@ _EXCEPTION_LINE = re.compile(r"\s*[\w.]*(?:Error|Exception|Interrupt|Exit)\b:?")
 _RAISED = re.compile(r"\b\w*(?:Error|Exception|Interrupt)\b: ")
 
 
+def goes_on(text: str) -> bool:
+    """Return whether a line says itself that the program goes on."""
+    return _GOES_ON.search(text) is not None
+
+
 def survived(rule: Rule, evidence: Evidence, level: str, offset: int, tracebacks: Sequence[Traceback]) -> bool:
     """Return whether a match tells that the program goes on, and an exception ends the program later.
 
@@ -36,7 +41,7 @@ def survived(rule: Rule, evidence: Evidence, level: str, offset: int, tracebacks
     text = evidence.text
     if NO_WARNING.search(text) or _EXCEPTION_LINE.match(text):
         return False
-    if level in ("I", "D") or _GOES_ON.search(text):
+    if level in ("I", "D") or goes_on(text):
         return True
     return _of_exceptions(rule) and level not in ("E", "F", "C") and _FAILURE.search(text) is None
 

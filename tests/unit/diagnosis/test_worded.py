@@ -1,0 +1,70 @@
+"""Of a failure told in a tool's own words, the lines are shown, and no cause is claimed."""
+
+from pathlib import Path
+
+import pytest
+
+from hackathon.diagnosis.examine import diagnose_files
+from hackathon.diagnosis.show import lines_of
+from support.paths import SAMPLES
+
+STEPS = [f"epoch {number} step 20 loss 2.{number} 118.0 samples/s" for number in range(1, 7)]
+TOLD = [
+    "E: Unable to locate package libfrob-dev",
+    "tar: Unexpected EOF in archive",
+    "[fatal] framer: the data path prefix does not exist",
+    "Aborting: no frobnicator was detected",
+    "!!! Training ended: shard index out of range at sample 1204",
+    "frob_loader: 0 images in ./train",
+]
+
+
+def shown(path: Path, *lines: str) -> str:
+    path.write_text("\n".join(lines) + "\n")
+    return "\n".join(text for text, _ in lines_of(diagnose_files([path], [path.name]), path.name))
+
+
+@pytest.mark.parametrize("line", TOLD)
+def test_a_line_in_a_tools_own_words_is_shown(line: str, tmp_path: Path) -> None:
+    text = shown(tmp_path / "job.log", "Loading modules", *STEPS, line, "cleaning up")
+    assert "No known failure was found. If it failed, read these lines first:" in text
+    assert f"  job.log:8\n    {line}" in text and "cause" not in text.lower() and "Loading" not in text
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "INFO: gocryptfs not found, will not be able to use it",
+        "2026-11-30 10:00:00 WARNING frob: cannot use the fast path",
+        "frob: could not map the window, falling back to copies",
+        "validation error: 0.0123",
+        "finished with 0 errors",
+        "perl: warning: Setting locale failed.",  # a rule says that it is harmless
+    ],
+)
+def test_what_tells_no_failure_is_not_shown(line: str, tmp_path: Path) -> None:
+    assert "read these lines" not in shown(tmp_path / "job.log", *STEPS, line)
+    assert "read these lines" not in shown(tmp_path / "job.log", "frob: the index could not be read", *STEPS)
+    assert "read these lines" not in shown(tmp_path / "job.log", TOLD[0], "Training finished.")
+
+
+def test_each_kind_of_line_is_shown_once_with_its_rank(tmp_path: Path) -> None:
+    text = shown(tmp_path / "job.log", *[f"[rank{rank}]: shard {rank}.bin is truncated" for rank in range(4)])
+    assert text.count("is truncated") == 1 and "job.log:4, rank 3" in text
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["cp: cannot stat 'train.tar': No such file or directory", "ln: failed to create symbolic link 'a': File exists"],
+)
+def test_the_systems_own_text_of_an_error_is_a_cause(line: str, tmp_path: Path) -> None:
+    assert f"Probable cause: file system: A file or folder that is needed is missing, or one is in the way: {line}" in (
+        shown(tmp_path / "job.log", "Loading modules", line, "cleaning up")
+    )
+    assert "ause" not in shown(tmp_path / "job.log", line, *STEPS)  # the training went on
+    assert "ause" not in shown(tmp_path / "job.log", f"class names: ['{line}']")
+
+
+@pytest.mark.parametrize("path", sorted((SAMPLES / "clean").glob("*.log")), ids=lambda path: path.stem)
+def test_of_a_healthy_log_few_lines_are_shown(path: Path) -> None:
+    assert len(diagnose_files([path]).unknown) <= 3
