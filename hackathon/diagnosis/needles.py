@@ -5,12 +5,16 @@ between the parts. So each literal is searched for in two forms: its body (all b
 does no harm), and its head, of any length, followed by a tear.
 """
 
+import json
 import re
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
-from hackathon.config.literals import PatternError, analysed, compiled
+from hackathon.config.literals import Analysis, PatternError, analysed, compiled
+from hackathon.config.load import cache_key, keep, recall
 from hackathon.config.rule import Pattern, Rule
 
 SHORTEST_HEAD, LONGEST_HEAD = 4, 8
@@ -27,6 +31,8 @@ REFUSED = 50
 """Bodies without the characters before them after which a long line is searched for the whole literal."""
 NEXT = 6
 """Characters of the other part that are compared."""
+WORTH_STORING = 200
+"""Patterns from which their analyses are stored in the user's cache."""
 _TEARS = (b"\n", b"\r", b"\x1b")
 _TEARS_AND_BLANKS = (*_TEARS, b" \n", b" \r", b" \x1b")
 _OTHER_SPACE = (b"\t", b"  ", b" \t")
@@ -208,18 +214,49 @@ def escaped(literal: bytes) -> bytes:
 def needles_of(rules: Sequence[Rule]) -> list[Needle]:
     """Return the literals of all patterns, each once."""
     needles: dict[tuple[bytes, bool], Needle] = {}
-    for index, rule in enumerate(rules):
-        for pattern in rule.patterns if not rule.fact else ():
-            try:
-                analysis = analysed(pattern.text, pattern.regex, pattern.ignore_case)
-            except PatternError:
-                # an unchecked rule with a wrong expression matches nothing
-                continue
-            use = WantedPattern(index, pattern, analysis.wide, analysis.leading)
-            for literal, folded in analysis.literals:
-                raw = _shortened((literal.lower() if folded else literal).encode())
-                needles.setdefault((raw, folded), Needle(raw, folded)).wanted.append(use)
+    patterns = [(index, pattern) for index, rule in enumerate(rules) if not rule.fact for pattern in rule.patterns]
+    for (index, pattern), analysis in zip(patterns, _analyses([pattern for _, pattern in patterns]), strict=True):
+        if analysis is None:
+            continue
+        use = WantedPattern(index, pattern, analysis.wide, analysis.leading)
+        for literal, folded in analysis.literals:
+            raw = _shortened((literal.lower() if folded else literal).encode())
+            needles.setdefault((raw, folded), Needle(raw, folded)).wanted.append(use)
     return list(needles.values())
+
+
+def _analyses(patterns: Sequence[Pattern]) -> list[Analysis | None]:
+    """Return the analysis of each pattern; None for a wrong expression of an unchecked rule, which matches nothing.
+
+    Those of many patterns are stored in the user's cache: to parse the shipped ones takes longer than to read a log.
+    """
+    if len(patterns) < WORTH_STORING:
+        return [_analysis(pattern) for pattern in patterns]
+    texts = [(pattern.text, pattern.regex, pattern.ignore_case) for pattern in patterns]
+    key = cache_key("patterns", sys.version, json.dumps(texts).encode())
+    try:
+        stored = [_stored(entry) for entry in recall(key) or []]
+    except (TypeError, ValueError, IndexError):
+        stored = []
+    if len(stored) == len(patterns):
+        return stored
+    analyses = [_analysis(pattern) for pattern in patterns]
+    keep(key, [[entry.literals, entry.wide, entry.leading] if entry else None for entry in analyses])
+    return analyses
+
+
+def _stored(entry: Any) -> Analysis | None:
+    if entry is None:
+        return None
+    literals, wide, leading = entry
+    return Analysis(tuple((str(literal), bool(folded)) for literal, folded in literals), bool(wide), bool(leading))
+
+
+def _analysis(pattern: Pattern) -> Analysis | None:
+    try:
+        return analysed(pattern.text, pattern.regex, pattern.ignore_case)
+    except PatternError:
+        return None
 
 
 def _shortened(literal: bytes) -> bytes:

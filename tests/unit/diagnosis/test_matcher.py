@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hackathon.config.load import keep
 from hackathon.config.rule import Pattern, Rule
 from hackathon.diagnosis import blocks
 from hackathon.diagnosis.matcher import ENGINES, SLOW_TO_MAKE, WORTH_A_TABLE, make_matcher
@@ -466,3 +467,19 @@ def test_no_rules_find_nothing(log: Path) -> None:
     log.write_text(OOM)
     for engine in ENGINES:
         assert Scanner([], engine).scan([LogFile(log, "log")]) == []
+
+
+@pytest.mark.parametrize("damage", [None, [], [None], [[1, 2]] * 201, {"a": 1}])
+def test_stored_analyses_of_patterns_change_nothing(own_home: Path, damage: object) -> None:
+    patterns = [Pattern(text=f"quark number {number} is out") for number in range(199)]
+    rules = [*RULES[1:3], rule("many", *patterns), rule("wrong", Pattern(regex="(["))]
+    folder = own_home / "cache/hackathon/config"
+    first = needles_of(rules)
+    (stored,) = folder.glob("*.json")
+    if damage is not None:
+        keep(stored.stem, damage)
+    for again in (needles_of(rules), needles_of(rules)):
+        assert [(needle.literal, needle.folded, needle.wanted) for needle in again] == [
+            (needle.literal, needle.folded, needle.wanted) for needle in first
+        ]
+    assert list(folder.glob("*.json")) == [stored] and needles_of(RULES) and list(folder.glob("*.json")) == [stored]
