@@ -102,7 +102,7 @@ def command(
     # as for the project's jobs: its own folder and the event's, not those of a project around it
     around = folders_that_count(folder)
     folders = [folder, *(parent for parent in around if parent != folder and (parent / load.EVENT_FILE).is_file())]
-    program = None
+    program, left_out = None, ""
     if recipe is not None:
         definition, program = load.load_recipe(recipe, folders)
         named_so = load.recipe_on_path(definition.name, folders)
@@ -148,7 +148,10 @@ def command(
                 example=f"-p {missing[0]}=…",
             )
         _refuse_notebook(command_words(str(words), {**dict.fromkeys(COUNTS, 1), **assignments}))
-        lines.append(f"command: {scalar(str(words))}")
+        words, launcher, left_out = _without_launcher(str(words))
+        lines.append(f"command: {scalar(words)}")
+        if launcher:
+            lines.append(f"launcher: {launcher}")
         if framework := _framework(folder, str(words)):
             lines.append(f"framework: {framework}")
         if assignments:
@@ -207,6 +210,9 @@ def command(
 
         if reports:  # findings in the command name a line of project.yaml, which exists only now
             reports = read_new(folder, words)[0]
+        if left_out:
+            note = N_("left out of the command: `{words}`. The toolkit starts the ranks itself: `launcher: {launcher}`")
+            click.echo(_(note, words=left_out, launcher=launcher), err=True)
         if from_log is None:
             click.echo(_formats_told(words, folder), err=True)
         if links:
@@ -231,6 +237,23 @@ def _refuse_notebook(command: Sequence[str]) -> None:
             "give the new file",
             file=name,
         )
+
+
+def _without_launcher(words: str) -> tuple[str, str, str]:
+    """Return a command without the launcher it starts, the value of `launcher:` for it, and what is left out.
+
+    All but the command are empty where it starts none, or one with options that do more than count ranks.
+    """
+    import shlex
+
+    from hackathon.programs.training import launchers
+
+    command = shlex.split(words)
+    launch, call = launchers.launched(command), launchers.launcher_call(command)
+    left_out = launchers.joined(command[: len(command) - len(call.program)]) if call is not None else ""
+    if launch is None or not launch.rest or "{" in left_out:
+        return words, "", ""
+    return launchers.joined(launch.rest), launch.key, left_out
 
 
 def _before_a_try(reports: "Reports", folder: Path) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from hackathon.programs.scripts.findings import LintFinding
 from hackathon.programs.scripts.source import script_lines
 from hackathon.programs.training import data_rules, exchange_rules, rank_rules
+from hackathon.programs.training.collective_rules import check_collectives
 from hackathon.programs.training.joining_rules import joins_nowhere, needed_options
 from hackathon.programs.training.module import Module, TooManyStepsError
 from hackathon.programs.training.package_rules import check_packages
@@ -71,6 +72,7 @@ def look_at_program(folder: Path, entries: tuple[str, ...], situation: TrainingS
         data_rules.check_data(program)
         data_rules.check_machine(program, situation)
         exchange_rules.check_exchange(program)
+        check_collectives(program)
         check_terminal(program)
         check_paths(program, situation)
     if situation.packages is not None:

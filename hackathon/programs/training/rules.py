@@ -134,6 +134,14 @@ RULES: dict[str, LintRule] = {
             "skip the same step."
         ),
     ),
+    "one-rank-collective": LintRule(
+        "warning",
+        "changed",
+        N_(
+            "`{name}` is called only where `{test}` holds. Every rank must call it, or the one that does waits without "
+            "end. Move it out of the `if`."
+        ),
+    ),
     "own-address": LintRule(
         "error",
         "changed",

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hackathon.cli.main import run
-from hackathon.config.load import list_recipes
+from hackathon.config.load import list_recipes, load_project
 from hackathon.programs.training.diff import edited, unified
 from hackathon.programs.training.read import read_project
 from hackathon.programs.training.rules import MOST, RULES
@@ -46,6 +46,16 @@ for epoch in range(10):
 """
 WRAP = "model = DDP(Net())\n"
 DDP = HEAD + SETUP + LOOP
+HVD = """\
+import torch
+import horovod.torch as hvd
+
+hvd.init()
+optimizer = hvd.DistributedOptimizer(torch.optim.SGD(model.parameters(), 0.1))
+for x in loader:
+    model(x).backward()
+    optimizer.step()
+"""
 AROUND = (
     DDP
     + "def main():\n    for x in loader:\n        model(x).sum().backward()\n"
@@ -182,6 +192,23 @@ def found(
          AROUND.format("Exception", "sys.exit(1)")),
         ("swallowed-exception", AROUND.format("RuntimeError", "logger.exception('failed')"),
          AROUND.format("StopTraining", "logger.info('early stop')")),
+        ("one-rank-collective", DDP + "if dist.get_rank() == 0:\n    dist.barrier()\n",
+         DDP + "if dist.get_rank() == 0:\n    print(1)\ndist.barrier()\n"),
+        ("one-rank-collective", DDP + "if rank == 0 and done:\n    print(1)\n    dist.all_reduce(loss)\n",
+         DDP + "if rank == 0:\n    dist.broadcast(x, 0)\nelse:\n    dist.broadcast(y, 0)\n"),
+        ("one-rank-collective", DDP + "if not args.local_rank:\n    dist.barrier()\n",
+         DDP + "if args.local_rank > 0:\n    dist.barrier()\nload()\nif args.local_rank == 0:\n    dist.barrier()\n"),
+        ("one-rank-collective", DDP + "if is_main_process():\n    dist.all_gather_object(parts, part)\n",
+         DDP + "if is_main_process():\n    dist.all_gather_object(parts, part, group)\n    dist.barrier(group=some)\n"
+         "    dist.send(x, 1)\n    spark.broadcast(x)\n"),
+        ("one-rank-collective", DDP + "def store():\n    save()\n    dist.barrier()\nif int(os.environ['RANK']) == 0:\n"
+         "    store()\n",
+         DDP + "def store():\n    save()\n    dist.barrier()\nif rank == 0:\n    store()\nelse:\n    store()\n"),
+        ("one-rank-collective", DDP + "def store():\n    dist.barrier()\nif rank == 0:\n    store()\n",
+         DDP + "def store():\n    if world == 1:\n        return\n    dist.barrier()\nif rank == 0:\n    store()\n"
+         "if rank == 0:\n    def later():\n        dist.barrier()\n"),
+        ("one-rank-collective", HVD + "if hvd.rank() == 0:\n    total = hvd.allreduce(loss)\n",
+         HVD + "total = hvd.allreduce(loss)\nif hvd.rank() == 0:\n    print(total)\n"),
         ("no-set-epoch", DDP.replace("    sampler.set_epoch(epoch)\n", ""), DDP),
         ("no-set-epoch", DDP.replace("    sampler.set_epoch(epoch)\n", ""),
          DDP.replace("    sampler.set_epoch(epoch)\n", "").replace("Sampler(data)", "Sampler(data, shuffle=False)")),
@@ -819,17 +846,46 @@ def test_no_text_raises(tmp_path: Path, lines: list[str], command: str) -> None:
                 unified(report.path, text, finding.edits)
 
 
+@pytest.mark.parametrize(
+    ("words", "command", "launcher", "left_out"),
+    [
+        ("torchrun --nproc_per_node=2 train.py --lr {lr}", "python train.py --lr {lr}", "torchrun",
+         "torchrun --nproc_per_node=2"),
+        ("mpirun -np 4 python train.py 'a b'", "python train.py 'a b'", "mpirun", "mpirun -np 4"),
+        ("accelerate launch --num_processes 2 train.py", "python train.py", "torchrun",
+         "accelerate launch --num_processes 2"),
+        ("python -m torch.distributed.run -m train", "python -m train", "torchrun",
+         "python -m torch.distributed.run -m"),
+        # what the toolkit does not set itself stays, and `check` speaks of it
+        ("torchrun --tee 3 train.py", "torchrun --tee 3 train.py", None, ""),
+        ("torchrun --nproc_per_node={n} train.py", "torchrun --nproc_per_node={n} train.py", None, ""),
+        ("python train.py", "python train.py", None, ""),
+    ],
+)  # fmt: skip
+def test_init_leaves_a_launcher_out_of_the_command(
+    words: str, command: str, launcher: str | None, left_out: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.py").write_text("print(1)\n")
+    assert run(["init", "--command", words, "-p", "lr=0.1", "-p", "n=2"]) == 0
+    project = load_project(tmp_path)
+    assert (project.command, project.launcher) == (command, launcher)
+    notes = capsys.readouterr().err
+    assert (f"left out of the command: `{left_out}`" in notes) == bool(left_out)
+    assert ("[launcher-in-command]" in notes) == ("torchrun" in command)
+
+
 def test_init_and_check_tell_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "train.py").write_text(SPAWN)
-    assert run(["init", "--command", "torchrun --nproc_per_node 2 train.py", "--cluster", "laptop"]) == 0
+    assert run(["init", "--command", "torchrun --nproc_per_node 2 --tee 3 train.py", "--cluster", "laptop"]) == 0
     told = capsys.readouterr().err
     for text in (
         "project.yaml:3: ",
         "[launcher-in-command]",
-        '+command: "python train.py"',
         "train.py:12: ",
         "[starts-own-ranks]",
     ):
