@@ -18,7 +18,7 @@ from collections.abc import Collection, Sequence
 
 from hackathon.config.rule import EXCEPTION, Rule
 from hackathon.diagnosis.check_command import NOT_KNOWN
-from hackathon.diagnosis.log_tails import IN_GRAPH, End, TailLine, Traceback, at_end, frames, is_own
+from hackathon.diagnosis.log_tails import IN_GRAPH, End, TailLine, Traceback, at_end, frames, is_own, is_progress
 from hackathon.diagnosis.needles import expression_of
 from hackathon.diagnosis.survived import goes_on
 from hackathon.diagnosis.unknown import is_error, is_result
@@ -123,6 +123,28 @@ def on_gpu_zero(ends: Sequence[End]) -> tuple[int, TailLine, int] | None:
         if len(extra) > 1:
             return number, rows[extra[0]], len(extra)
     return None
+
+
+# Lightning 1.5 to 2.6, fabric/utilities/distributed.py: each process before it joins, rank 0 after all have
+_MEMBER = re.compile(r"GLOBAL_RANK: (?P<rank>\d{1,7}), MEMBER: \d{1,7}/(?P<total>\d{1,7})\b")
+_ALL_MET = "All distributed processes registered"
+
+
+def members(ends: Sequence[End]) -> tuple[int, TailLine, int, int] | None:
+    """Return (index of the file, rank 0's line, processes shown, all) where Lightning's rank 0 waits for others."""
+    ranks: set[str] = set()
+    first: tuple[int, TailLine, int] | None = None
+    for number, end in enumerate(ends):
+        for line in end.lines:
+            if _ALL_MET in line.read.text or (first is not None and is_progress(line.read.text)):
+                return None
+            if match := _MEMBER.search(line.read.text):
+                ranks.add(match["rank"])
+                if match["rank"] == "0":
+                    first = number, line, int(match["total"])
+    if first is None or len(ranks) >= first[2]:
+        return None
+    return first[0], first[1], len(ranks), first[2]
 
 
 VALUES = ("exception", "name", "place", "package", "by", "statement", "module", "what")

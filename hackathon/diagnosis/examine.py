@@ -12,7 +12,7 @@ from hackathon.config.rule import ANY_EXCEPTION, EXCEPTION, FIRST_EVENT, LEVELS,
 from hackathon.diagnosis.check_command import NOT_KNOWN, commands_here
 from hackathon.diagnosis.checks import find_check
 from hackathon.diagnosis.copied_paths import left_behind
-from hackathon.diagnosis.events import LETTERS, events_of, exception_kind, kind_of_words, on_gpu_zero
+from hackathon.diagnosis.events import LETTERS, events_of, exception_kind, kind_of_words, members, on_gpu_zero
 from hackathon.diagnosis.exit_checks import killed_ranks
 from hackathon.diagnosis.exits import (
     Exits,
@@ -198,6 +198,10 @@ class _Examined:
         ranked = order(matches, circumstances)
         if circumstances.failed and not any(candidate.level in ("root", "likely") for candidate in ranked):
             matches += self._from_structure(matches)
+            ranked = order(matches, circumstances)
+        causes = [candidate for candidate in ranked if candidate.level in ("root", "likely")]
+        if circumstances.failed and all(cause.places[0].rule.part == "scheduler" for cause in causes):
+            matches += self._from_members()
             ranked = order(matches, circumstances)
         numbers = self._facts.numbers if self._facts is not None else {"job": "JOB"}
         commands = self._facts.commands if self._facts is not None else commands_here()
@@ -451,6 +455,14 @@ class _Examined:
         number, line, processes = found
         evidence = Evidence(self._files[number].name, None, line.read.text.strip()[:500])
         return [RulePlace(rule, evidence, {"count": str(processes)}, number, line.offset)]
+
+    def _from_members(self) -> list[RulePlace]:
+        rule, waiting = self._by_fact.get("log:members"), members(self._ends)
+        if rule is None or waiting is None:
+            return []
+        number, line, count, total = waiting
+        values = {"count": str(count), "total": str(total)}
+        return [RulePlace(rule, self._of_event(number, line), values, number, line.offset)]
 
     def _from_structure(self, matches: Sequence[RulePlace]) -> list[RulePlace]:
         """Return a match for what happened first, when no rule knows a cause: from the form of the logs alone."""

@@ -21,7 +21,8 @@ FAR = 100
 _START = "Traceback (most recent call last)"
 _FRAME = re.compile(r"\s*File \"(?P<path>[^\"]+)\", line (?P<line>\d+)(?:, in (?P<where>.+))?")
 # The first unindented line after the frames is the exception.
-_EXCEPTION = re.compile(r"[A-Za-z_][\w.]*(?::(?:\s.*)?)?$")
+# `Node: 'matmul'` in TensorFlow's report about a graph is none
+_EXCEPTION = re.compile(r"(?!Node: ')[A-Za-z_][\w.]*(?::(?:\s.*)?)?$")
 # Lines before a traceback that Python printed without stopping.
 _IGNORED = ("Exception ignored in", "--- Logging error ---")
 _WRAPS = "The above exception was the direct cause"
@@ -368,6 +369,7 @@ _FINISHED = re.compile(
     r"(?i)\b(?:training|fine-?tuning|evaluation|validation|run|job|experiment|rank \d+)\b.{0,40}"
     r"\b(?:finished|completed?|done|ended|exiting)\b"
     r"|^\W*(?:done|finished|completed?|all (?:epochs |steps |ranks )?(?:are )?done|success)\b"
+    r"|^`Trainer\.fit` stopped: "
     r"|\btrain_runtime\b|^Successfully (?:installed|built)\b|正常終了|(?:学習|訓練|実行|処理).{0,12}(?:終了|完了)"
 )
 _NOT_FINISHED = re.compile(

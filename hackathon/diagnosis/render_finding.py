@@ -14,6 +14,10 @@ from hackathon.diagnosis.scan import LogFile
 from hackathon.logs.lines import line_ends
 from hackathon.text.messages import LANGUAGES, _, language, localized, speaking
 
+_BRACKETS = re.compile(r"(?P<open> ?[(（])(?P<items>[^()（）]*\{\w+\}[^()（）]*)(?P<close>[)）])")
+_ITEMS = re.compile(r", |、")
+_PLACEHOLDER = re.compile(r"\{(\w+)\}")
+
 
 def finding_of(
     ranked: Ranked, files: Sequence[LogFile], numbers: Mapping[str, str], commands: Mapping[str, str]
@@ -77,7 +81,7 @@ def _certainty(rule: Rule, values: Mapping[str, str]) -> str:
 
 def _title(best: RulePlace, values: Mapping[str, str]) -> str:
     """Return the rule's title for its best match, in the current language."""
-    text = quoted_in_commands(localized(best.rule.title), values)
+    text = quoted_in_commands(_what_is_known(localized(best.rule.title), values), values)
     named = re.search(rf"(?<!\d){re.escape(values.get('missing', ''))}(?!\d)", text)
     if best.hang and not best.fact and not named:
         if values["operation"] == NOT_KNOWN:
@@ -87,6 +91,24 @@ def _title(best: RulePlace, values: Mapping[str, str]) -> str:
                 "; rank {missing} never joined ({operation})", missing=values["missing"], operation=values["operation"]
             )
     return text
+
+
+def _what_is_known(title: str, values: Mapping[str, str]) -> str:
+    """Return a title without the items of its brackets whose value is not known: `(queue: {queue}, nodes: {nodes})`."""
+
+    def remaining(brackets: re.Match[str]) -> str:
+        items = _ITEMS.split(brackets["items"])
+        known = [
+            item
+            for item in items
+            if all(values.get(name, NOT_KNOWN) not in ("", NOT_KNOWN) for name in _PLACEHOLDER.findall(item))
+        ]
+        separator = "、" if "、" in brackets["items"] else ", "
+        if len(known) == len(items):
+            return brackets[0]
+        return f"{brackets['open']}{separator.join(known)}{brackets['close']}" if known else ""
+
+    return _BRACKETS.sub(remaining, title)
 
 
 def line_number(path: Path, offset: int) -> int | None:

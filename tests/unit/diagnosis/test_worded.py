@@ -68,3 +68,33 @@ def test_the_systems_own_text_of_an_error_is_a_cause(line: str, tmp_path: Path) 
 @pytest.mark.parametrize("path", sorted((SAMPLES / "clean").glob("*.log")), ids=lambda path: path.stem)
 def test_of_a_healthy_log_few_lines_are_shown(path: Path) -> None:
     assert len(diagnose_files([path]).unknown) <= 3
+
+
+MEMBER = "Initializing distributed: GLOBAL_RANK: {}, MEMBER: {}/4"
+CANCELLED = "slurmstepd: error: *** JOB 7 ON node1 CANCELLED AT 2026-11-30T10:00:00 ***"
+
+
+def test_members_that_lightning_waits_for_are_missed(tmp_path: Path) -> None:
+    path = tmp_path / "job.log"
+    text = shown(path, MEMBER.format(0, 1), MEMBER.format(2, 3), CANCELLED)
+    assert "Lightning's 4 processes did not all meet: the log shows 2 of them" in text and "Probable cause" in text
+    assert "Follow-on error: scheduler: The job was cancelled" in text
+    met = "All distributed processes registered. Starting with 4 processes"
+    everyone = [MEMBER.format(rank, rank + 1) for rank in range(4)]
+    for lines in ([MEMBER.format(0, 1), met], [MEMBER.format(0, 1), *STEPS], everyone, [MEMBER.format(2, 3)]):
+        assert "Lightning" not in shown(path, *lines, CANCELLED)
+    assert "Lightning" not in shown(path, MEMBER.format(0, 1), "CUDA out of memory", CANCELLED)
+
+
+@pytest.mark.parametrize(
+    ("line", "title"),
+    [
+        (
+            "sbatch: error: invalid partition specified: gpu",
+            "There is no such queue or partition here, or you may not use it",
+        ),
+        ("qsub: would exceed limit on resource ngpus", "The job asks for more than the queue allows"),
+    ],
+)
+def test_what_is_not_known_is_left_out_of_a_title(line: str, title: str, tmp_path: Path) -> None:
+    assert f"Cause: scheduler: {title}\n" in shown(tmp_path / "job.log", line)
