@@ -1,4 +1,4 @@
-"""Choose the lines whose words may tell of a failure, in logs without an error line.
+"""Choose the lines whose words may mean a failure, in logs without an error line.
 
 Command-line tools, launchers and daemons say what they lack in words of their own: `E: Unable to locate package x`,
 `No available node types can fulfill resource request`.

@@ -1,4 +1,4 @@
-"""Of a failure told in a tool's own words, the lines are shown, and no cause is claimed."""
+"""Where a tool names a failure in its own words, the lines are shown, and no cause is claimed."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from hackathon.diagnosis.show import lines_of
 from support.paths import SAMPLES
 
 STEPS = [f"epoch {number} step 20 loss 2.{number} 118.0 samples/s" for number in range(1, 7)]
-TOLD = [
+LINES = [
     "E: Unable to locate package libfrob-dev",
     "tar: Unexpected EOF in archive",
     "[fatal] framer: the data path prefix does not exist",
@@ -24,7 +24,7 @@ def shown(path: Path, *lines: str) -> str:
     return "\n".join(text for text, _ in lines_of(diagnose_files([path], [path.name]), path.name))
 
 
-@pytest.mark.parametrize("line", TOLD)
+@pytest.mark.parametrize("line", LINES)
 def test_a_line_in_a_tools_own_words_is_shown(line: str, tmp_path: Path) -> None:
     text = shown(tmp_path / "job.log", "Loading modules", *STEPS, line, "cleaning up")
     assert "No known failure was found. If it failed, read these lines first:" in text
@@ -45,7 +45,7 @@ def test_a_line_in_a_tools_own_words_is_shown(line: str, tmp_path: Path) -> None
 def test_what_tells_no_failure_is_not_shown(line: str, tmp_path: Path) -> None:
     assert "read these lines" not in shown(tmp_path / "job.log", *STEPS, line)
     assert "read these lines" not in shown(tmp_path / "job.log", "frob: the index could not be read", *STEPS)
-    assert "read these lines" not in shown(tmp_path / "job.log", TOLD[0], "Training finished.")
+    assert "read these lines" not in shown(tmp_path / "job.log", LINES[0], "Training finished.")
 
 
 def test_each_kind_of_line_is_shown_once_with_its_rank(tmp_path: Path) -> None:
