@@ -3,7 +3,6 @@
 import gc
 import itertools
 import os
-import random
 import shutil
 import signal
 import sys
@@ -43,7 +42,7 @@ _MASK = 0o022
 write nothing is read."""
 os.umask(_MASK)
 SEED = int(os.environ.get("TESTS_SEED", "0"))
-"""What random numbers of each test begin with. `TESTS_SEED=7 make test` finds a test that holds for some only."""
+"""What random weights and data of a test begin with; `TESTS_SEED=7 make test` finds tests that hold for some only."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -127,8 +126,10 @@ def _turn(item: pytest.Item) -> tuple[bool, bool, bool, int]:
 
 @pytest.hookimpl(tryfirst=True)  # before the fixtures, some of which draw
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Skip what starts an MPI where there is none. Random numbers are the same whatever the process ran before."""
-    random.seed(SEED)
+    """Skip what starts an MPI where there is none. Weights and data are the same whatever the process ran before.
+
+    Python's own generator is left alone: names and ports come from it, which tests in other processes must not choose.
+    """
     if (numpy := sys.modules.get("numpy")) is not None:
         numpy.random.seed(SEED)
     if (torch := sys.modules.get("torch")) is not None:

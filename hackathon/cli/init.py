@@ -242,18 +242,18 @@ def _refuse_notebook(command: Sequence[str]) -> None:
 def _without_launcher(words: str) -> tuple[str, str, str]:
     """Return a command without the launcher it starts, the value of `launcher:` for it, and what is left out.
 
-    All but the command are empty where it starts none, or one with options that do more than count ranks.
+    All but the command are empty where it starts none, or where more than the number of ranks would be lost.
     """
     import shlex
 
     from hackathon.programs.training import launchers
 
-    command = shlex.split(words)
+    command = shlex.split(words.replace("\\\n", " "))
     launch, call = launchers.launched(command), launchers.launcher_call(command)
-    left_out = launchers.joined(command[: len(command) - len(call.program)]) if call is not None else ""
-    if launch is None or not launch.rest or "{" in left_out:
+    if launch is None or call is None or not launch.rest or not launchers.only_counts(command, call):
         return words, "", ""
-    return launchers.joined(launch.rest), launch.key, left_out
+    left_out = command[: len(command) - len(call.program)]
+    return launchers.joined(launch.rest), launch.key, launchers.joined(left_out)
 
 
 def _before_a_try(reports: "Reports", folder: Path) -> str:

@@ -23,7 +23,7 @@ from hackathon.config.cluster import Cluster
 from hackathon.config.problems import MAXIMUM_BYTES, ConfigError, Problem, listing, nearest, read_bounded, shown
 from hackathon.config.records import rebuild
 from hackathon.text.errors import RequestError
-from hackathon.text.files import write_whole
+from hackathon.text.files import open_regular, write_whole
 from hackathon.text.messages import Message
 from hackathon.text.paths import runtime_file, shipped, user_cache, user_config
 
@@ -455,7 +455,8 @@ def cache_key(kind: str, name: str | None, raw: bytes) -> str:
 def recall(key: str) -> Any | None:
     """Return the cached value of a key, or None when it is missing or damaged."""
     try:
-        content = (_cache_folder() / f"{key}.json").read_bytes()
+        with open_regular(_cache_folder() / f"{key}.json") as stream:
+            content = stream.read()
         digest, _, payload = content.partition(b"\n")
         if digest != hashlib.sha256(payload).hexdigest().encode():
             return None

@@ -10,7 +10,8 @@ MODULES = (exit_checks, source_checks, data, devices, numerics, training, worlds
 
 OF_LOGS = (
     "log:above-project", "log:exception", "log:exception-in-library", "log:exception-in-loader",
-    "log:exception-own", "log:exited", "log:first-event", "log:gpu-zero", "log:hang", "log:hang-gloo",
+    "log:exception-own", "log:exited", "log:first-event", "log:gpu-zero", "log:hang", "log:hang-apart",
+    "log:hang-gloo",
     "log:hang-horovod", "log:hang-nccl", "log:hang-stacks", "log:killed", "log:left-early", "log:members",
     "log:not-copied",
 )  # fmt: skip

@@ -18,7 +18,17 @@ from collections.abc import Collection, Sequence
 
 from hackathon.config.rule import EXCEPTION, Rule
 from hackathon.diagnosis.check_command import NOT_KNOWN
-from hackathon.diagnosis.log_tails import IN_GRAPH, End, TailLine, Traceback, at_end, frames, is_own, is_progress
+from hackathon.diagnosis.log_tails import (
+    IN_GRAPH,
+    End,
+    TailLine,
+    Traceback,
+    at_end,
+    frames,
+    is_last_word,
+    is_own,
+    is_progress,
+)
 from hackathon.diagnosis.needles import expression_of
 from hackathon.diagnosis.survived import goes_on
 from hackathon.diagnosis.unknown import is_error, is_result
@@ -39,11 +49,12 @@ _NATIVE = re.compile(
 )
 # `cp: cannot stat 'x': No such file or directory`: a command, and the text of an error number (errno) of the system.
 _COMMAND = re.compile(
-    r"^(?:[\w.+/-]*/)?[a-z][\w.+-]{0,30}:(?: line \d+:)? .*\w.*: (?:No such file or directory|File exists"
-    r"|(?:Is|Not) a directory|Permission denied|Operation not permitted|No space left on device|Disk quota exceeded"
-    r"|Read-only file system|Stale file handle|Input/output error|Device or resource busy|Text file busy"
-    r"|Exec format error|Argument list too long|Too many (?:open files|links)|Cannot allocate memory|Invalid argument"
-    r"|Connection (?:refused|timed out|reset by peer)|No route to host|Network is unreachable)\.?$"
+    r"^(?:[\w.+/-]*/)?(?!(?:rm|rmdir|mkdir|ls|cat|[ef]?grep|find|head|tail|sysctl|which|stat|chmod|chown|kill|id|df|du|test"
+    r"|info|debug|note|hint|warning):)[a-z][\w.+-]{0,30}:(?: line \d+:)? .*\w.*: (?:No such file or directory"
+    r"|File exists|(?:Is|Not) a directory|Permission denied|Operation not permitted|No space left on device"
+    r"|Disk quota exceeded|Read-only file system|Stale file handle|Input/output error|Device or resource busy"
+    r"|Text file busy|Exec format error|Argument list too long|Too many (?:open files|links)|Cannot allocate memory"
+    r"|Invalid argument|Connection (?:refused|timed out|reset by peer)|No route to host|Network is unreachable)\.?$"
 )
 _LAUNCHER = re.compile(
     r"torch[/.]distributed[/.](?:elastic|run|launcher)|ChildFailedError|closing signal|^srun: "
@@ -58,12 +69,24 @@ def is_event(text: str) -> bool:
         return False
     if _LAUNCHER.search(text) or at_end(text):
         return bool(_NATIVE.search(text)) and not _LAUNCHER.search(text)
-    return (
-        (_BUILD.search(text) is not None and not is_result(text))
-        or bool(_NATIVE.search(text))
-        or is_error(text)
-        or (_COMMAND.search(text) is not None and not goes_on(text))
-    )
+    return (_BUILD.search(text) is not None and not is_result(text)) or bool(_NATIVE.search(text)) or is_error(text)
+
+
+def failed_command(ends: Sequence[End]) -> tuple[int, TailLine] | None:
+    """Return (index of its file, line) of a command that could not use a file and ended its log.
+
+    A script goes on after most of them: at most NEXT_LINES other lines may follow, and none that says that the training
+    is finished.
+    """
+    for number, end in enumerate(ends):
+        lines = [line for line in end.lines if line.read.text.strip()]
+        if any(is_last_word(line.read.text) for line in lines[-LAST_WORDS:]):
+            continue
+        for line in lines[-NEXT_LINES - 1 :]:
+            text = line.read.text
+            if _COMMAND.search(text) and not (goes_on(text) or at_end(text) or _LAUNCHER.search(text)):
+                return number, line
+    return None
 
 
 def events_of(
@@ -147,6 +170,8 @@ def members(ends: Sequence[End]) -> tuple[int, TailLine, int, int] | None:
     return first[0], first[1], len(ranks), first[2]
 
 
+NEXT_LINES, LAST_WORDS = 2, 40
+"""Lines that may follow a command that failed; lines at the end of a log that may say that a training is finished."""
 VALUES = ("exception", "name", "place", "package", "by", "statement", "module", "what")
 """Placeholders in the texts of these rules."""
 LETTERS = 300

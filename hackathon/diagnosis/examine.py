@@ -12,7 +12,15 @@ from hackathon.config.rule import ANY_EXCEPTION, EXCEPTION, FIRST_EVENT, LEVELS,
 from hackathon.diagnosis.check_command import NOT_KNOWN, commands_here
 from hackathon.diagnosis.checks import find_check
 from hackathon.diagnosis.copied_paths import left_behind
-from hackathon.diagnosis.events import LETTERS, events_of, exception_kind, kind_of_words, members, on_gpu_zero
+from hackathon.diagnosis.events import (
+    LETTERS,
+    events_of,
+    exception_kind,
+    failed_command,
+    kind_of_words,
+    members,
+    on_gpu_zero,
+)
 from hackathon.diagnosis.exit_checks import killed_ranks
 from hackathon.diagnosis.exits import (
     Exits,
@@ -200,7 +208,7 @@ class _Examined:
             matches += self._from_structure(matches)
             ranked = order(matches, circumstances)
         causes = [candidate for candidate in ranked if candidate.level in ("root", "likely")]
-        if circumstances.failed and all(cause.places[0].rule.part == "scheduler" for cause in causes):
+        if circumstances.failed and causes and all(cause.places[0].rule.part == "scheduler" for cause in causes):
             matches += self._from_members()
             ranked = order(matches, circumstances)
         numbers = self._facts.numbers if self._facts is not None else {"job": "JOB"}
@@ -239,9 +247,9 @@ class _Examined:
             (finding.evidence.file, finding.evidence.line) for finding in findings if finding.evidence is not None
         }
         if self._facts is None and not findings:
-            from hackathon.diagnosis.worded import worded
+            from hackathon.diagnosis.trouble_lines import trouble_lines
 
-            return tuple(worded(self._ends, self._files, harmless)[-UNKNOWN:])
+            return tuple(trouble_lines(self._ends, self._files, harmless)[-UNKNOWN:])
         from hackathon.diagnosis.unknown import rarest
 
         lines = rarest(self._files, UNKNOWN + len(reported), failed=status is not None, rank=rank)
@@ -492,11 +500,12 @@ class _Examined:
         ]
         before = [(match.file, match.offset) for match in followers]
         events = events_of(self._ends, before, of_one_rank, _harmless(matches))
-        if not events:
-            return self._from_exit(tracebacks)
-        if rule is None or (last := next(filter(self._lasting, events[:LOOKED_AT]), None)) is None:
+        lasting = next(filter(self._lasting, events[:LOOKED_AT]), None)
+        if not events and (ended := self._from_exit(tracebacks)):
+            return ended
+        if rule is None or (event := lasting or failed_command(self._ends)) is None:
             return []
-        number, line = last
+        number, line = event
         evidence = self._of_event(number, line)
         text, ranks = evidence.text, () if evidence.rank is None else (evidence.rank,)
         values = {"what": text[:LETTERS]}

@@ -383,7 +383,12 @@ def finished(ends: Sequence[End]) -> bool:
     """Return whether the last words of all logs with text say that the program reached its end."""
     last = [_last_words(end) for end in ends if end.lines]
     words = [text for text in last if text]
-    return bool(words) and all(_FINISHED.search(text) and not _NOT_FINISHED.search(text) for text in words)
+    return bool(words) and all(map(is_last_word, words))
+
+
+def is_last_word(text: str) -> bool:
+    """Return whether a line says that the program reached its end."""
+    return _FINISHED.search(text) is not None and not _NOT_FINISHED.search(text)
 
 
 def _last_words(end: End) -> str:

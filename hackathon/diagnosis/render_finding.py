@@ -16,6 +16,7 @@ from hackathon.text.messages import LANGUAGES, _, language, localized, speaking
 
 _BRACKETS = re.compile(r"(?P<open> ?[(（])(?P<items>[^()（）]*\{\w+\}[^()（）]*)(?P<close>[)）])")
 _ITEMS = re.compile(r", |、")
+_ITEM = re.compile(r"[^{}:]{1,40}: \{\w+\}")
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
 
@@ -94,7 +95,7 @@ def _title(best: RulePlace, values: Mapping[str, str]) -> str:
 
 
 def _what_is_known(title: str, values: Mapping[str, str]) -> str:
-    """Return a title without the items of its brackets whose value is not known: `(queue: {queue}, nodes: {nodes})`."""
+    """Return a title without the items in brackets whose value is not known: `(queue: {queue}, nodes: {nodes})`."""
 
     def remaining(brackets: re.Match[str]) -> str:
         items = _ITEMS.split(brackets["items"])
@@ -104,7 +105,7 @@ def _what_is_known(title: str, values: Mapping[str, str]) -> str:
             if all(values.get(name, NOT_KNOWN) not in ("", NOT_KNOWN) for name in _PLACEHOLDER.findall(item))
         ]
         separator = "、" if "、" in brackets["items"] else ", "
-        if len(known) == len(items):
+        if len(known) == len(items) or not all(map(_ITEM.fullmatch, items)):
             return brackets[0]
         return f"{brackets['open']}{separator.join(known)}{brackets['close']}" if known else ""
 

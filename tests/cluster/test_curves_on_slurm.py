@@ -50,7 +50,7 @@ def go(backend: SlurmBackend, folder: Path, one: dict[str, Any]) -> dict[str, An
     if "metrics" in one:
         keys["metrics"] = one["metrics"]
     written = site.folder / "project.yaml"
-    kept = [line for line in written.read_text().splitlines() if not line.startswith("walltime:")]
+    kept = [line for line in written.read_text().splitlines() if not line.startswith(("walltime:", "launcher:"))]
     written.write_text("\n".join(kept) + "\n" + "".join(f"{key}: {json.dumps(value)}\n" for key, value in keys.items()))
     said["check"] = json.loads(site.run("check", "--json", "--processes", "2", code=None))
     said["try"] = json.loads(site.run("try", "--json", "--yes", "--processes", "2", code=None, seconds=900))

@@ -65,7 +65,12 @@ def losses(case: Case, program: Path, folder: Path, recorder: bool) -> list[list
                 text=True,
             )
         )
-    printed = [process.communicate()[0] for process in started]
+    printed = []
+    for process in started:
+        printed.append(process.communicate()[0])
+        if process.returncode:  # the others would wait for it for half an hour
+            for other in started:
+                other.kill()
     assert [process.returncode for process in started] == [0] * case.processes, "\n".join(printed)
     return [[line for line in text.splitlines() if line.startswith("loss ")] for text in printed]
 

@@ -4,7 +4,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from hackathon.programs.training.module import Function, Module, keyword
+from hackathon.programs.training.module import Function, Module, keyword, leaves
 from hackathon.programs.training.program import TrainingProgram
 
 _TORCH = {
@@ -21,52 +21,73 @@ _HOROVOD = frozenset(
     }
 )  # fmt: skip
 _RANK = re.compile(r"(?:global_|world_|local_|my_|dist_|ddp_)?rank", re.I)
-_MAIN = re.compile(r"(?:is_)?(?:main|master|chief|primary|root|rank_?(?:0|zero))(?:_process|_rank|_node)?", re.I)
-_RANKISH = re.compile(r"rank|main|master|chief|primary|root|leader|is_first|zero", re.I)
+_MAIN = re.compile(
+    r"is_(?:main|master|chief|primary|root|rank_?(?:0|zero)|first)(?:_(?:process|rank|node|worker))?"
+    r"|(?:main|master|chief|primary)_(?:process|rank)",
+    re.I,
+)
+_RANKISH = re.compile(r"rank|main|master|chief|primary|root|leader|first|zero|worker|slave|local|node", re.I)
+_ALONE = re.compile(r"world|size|n_?procs|gpus|count|distributed|initialized", re.I)
+"""Words of a condition that may hold where there is one process only."""
 
 
 def check_collectives(program: TrainingProgram) -> None:
-    """Report a collective under a condition that one rank fulfils, and none under the opposite one."""
+    """Report a collective under a condition that one rank fulfils.
+
+    Nothing is reported of a program in which other conditions about ranks concern a collective, or in which the other
+    ranks do something of their own: they may call the matching one.
+    """
     if program.framework or not program.joins:
         return
+    alone: list[tuple[Module, ast.If, ast.Call]] = []
     for module in program.modules:
-        groups: dict[ast.AST | None, list[ast.If]] = {}
-        for node in module.nodes:
-            if isinstance(node, ast.If):
-                groups.setdefault(module.function(node), []).append(node)
-        for conditions in groups.values():
-            alone = [node for node in conditions if _of_one_rank(module, node.test)]
-            if not alone or any(_answers(program, module, node, node in alone) for node in conditions):
-                continue
-            for node in alone:
-                for call in _collectives(program, module, node.body):
-                    name, test = f"{ast.unparse(call.func)}()", module.source(node.test) or "…"
-                    module.look.add("one-rank-collective", call.lineno, name=name, test=test)
+        blocks = [node for node in module.nodes if isinstance(node, ast.If) and _of_one_rank(module, node.test)]
+        if any(_goes_apart(program, module, node) for node in blocks):
+            return
+        calls = [(node, call) for node in blocks for call in _collectives(program, module, node.body)]
+        inside = {call for _, call in calls}
+        for call, name in module.calls:
+            concerned = _is_collective(call, name) or name.endswith("init_process_group")
+            if concerned and call not in inside and any(_rankish(module, test) for test in module.tests(call)):
+                return
+        alone += [(module, node, call) for node, call in calls]
+    for module, node, call in alone:
+        name, condition = f"{ast.unparse(call.func)}()", module.source(node.test) or "…"
+        module.look.add("one-rank-collective", call.lineno, name=name, test=condition)
 
 
-def _answers(program: TrainingProgram, module: Module, node: ast.If, alone: bool) -> bool:
-    """Return whether other ranks may call a collective because of a condition about ranks."""
-    if alone:
-        return any(_collectives(program, module, node.orelse)) or _leaves(node.body)
-    return bool(_RANKISH.search(module.words(node.test))) and (
-        any(_collectives(program, module, [*node.body, *node.orelse])) or _leaves(node.body)
+def _goes_apart(program: TrainingProgram, module: Module, node: ast.If) -> bool:
+    """Return whether a rank leaves the program's way here, or the others have one of their own."""
+    own = any(
+        isinstance(part, ast.Call) and module.dotted(part.func).rpartition(".")[2] in program.functions
+        for statement in node.orelse
+        for part in _inside(module, statement)
     )
+    return own or leaves(node.body)
 
 
-def _leaves(body: list[ast.stmt]) -> bool:
-    return isinstance(body[-1], ast.Return | ast.Continue | ast.Break | ast.Raise)
+def _rankish(module: Module, test: ast.AST) -> bool:
+    """Return whether a condition, or a value that a name in it was given, speaks of ranks."""
+    names = [part.id for part in ast.walk(test) if isinstance(part, ast.Name)]
+    values = [value for name in names for value in module.given.get(name, ())]
+    return any(_RANKISH.search(module.words(part)) for part in (test, *values))
 
 
 def _of_one_rank(module: Module, test: ast.expr) -> bool:
     """Return whether one rank alone fulfils a condition: `rank == 0`, `not rank`, `is_main_process()`."""
     if isinstance(test, ast.BoolOp):
-        return isinstance(test.op, ast.And) and any(_of_one_rank(module, value) for value in test.values)
+        others = [value for value in test.values if not _of_one_rank(module, value)]
+        return (
+            isinstance(test.op, ast.And)
+            and len(others) < len(test.values)
+            and not any(_ALONE.search(module.words(value)) for value in others)
+        )
     if isinstance(test, ast.Compare):
         sides = (test.left, *test.comparators)
         return (
             len(sides) == 2
             and isinstance(test.ops[0], ast.Eq)
-            and any(isinstance(side, ast.Constant) and type(side.value) is int and side.value >= 0 for side in sides)
+            and any(isinstance(side, ast.Constant) and _is_number(side.value) for side in sides)
             and any(_is_rank(module, side) for side in sides)
         )
     if isinstance(test, ast.UnaryOp):
@@ -75,15 +96,27 @@ def _of_one_rank(module: Module, test: ast.expr) -> bool:
     return _MAIN.fullmatch(name) is not None and (not isinstance(test, ast.Call) or not test.args)
 
 
+def _is_number(value: object) -> bool:
+    return (type(value) is int and value >= 0) or (isinstance(value, str) and value.isdecimal())
+
+
 def _is_rank(module: Module, value: ast.expr) -> bool:
     if isinstance(value, ast.Call):
         name = module.dotted(value.func)
-        if name == "int" and len(value.args) == 1:
-            return {"RANK", "LOCAL_RANK"} & set(module.words(value).split()) != set()
-        return name in ("torch.distributed.get_rank", "horovod.torch.rank", "horovod.torch.local_rank") or (
-            name.rpartition(".")[2] in ("get_rank", "get_local_rank") and not value.args
+        package, _, last = name.rpartition(".")
+        if name in ("int", "os.getenv", "os.environ.get"):
+            return _in_environment(module, value)
+        return (last in ("get_rank", "get_local_rank") and not value.args) or (
+            package.startswith("horovod.") and last in ("rank", "local_rank")
         )
+    if isinstance(value, ast.Subscript):
+        return _in_environment(module, value)
     return _RANK.fullmatch(module.dotted(value).rpartition(".")[2]) is not None
+
+
+def _in_environment(module: Module, value: ast.expr) -> bool:
+    words = set(module.words(value).split())
+    return bool({"RANK", "LOCAL_RANK"} & words) and bool({"environ", "getenv"} & words)
 
 
 def _collectives(
@@ -107,7 +140,7 @@ def _collectives(
 def _is_for_all(program: TrainingProgram, module: Module, function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     """Return whether a function calls a collective in whichever rank calls it."""
     conditions = [node for node in _inside(module, function) if isinstance(node, ast.If)]
-    if any(_RANKISH.search(module.words(node.test)) or _leaves(node.body) for node in conditions):
+    if any(_RANKISH.search(module.words(node.test)) or leaves(node.body) for node in conditions):
         return False
     return any(_collectives(program, module, function.body, deeper=False))
 
@@ -123,12 +156,18 @@ def _inside(module: Module, node: ast.AST) -> Iterator[ast.AST]:
 
 
 def _is_collective(call: ast.Call, name: str) -> bool:
+    """Return whether a call is a collective of all ranks, and no group or unknown argument is passed to it."""
     package, _, last = name.rpartition(".")
+    if any(isinstance(argument, ast.Starred) for argument in call.args) or any(
+        argument.arg is None for argument in call.keywords
+    ):
+        return False
     if package.startswith("horovod."):
         return last in _HOROVOD and keyword(call, "process_set") is None
+    group = keyword(call, "group")
     return (
         package in ("torch.distributed", "torch.distributed.distributed_c10d")
         and last in _TORCH
-        and keyword(call, "group") is None
+        and (group is None or (isinstance(group, ast.Constant) and group.value is None))
         and len(call.args) <= _TORCH[last]
     )

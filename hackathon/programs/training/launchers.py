@@ -69,6 +69,15 @@ _TELLS = frozenset({"--version", "-V", "--help", "-h", "--check-build", "-cb"})
 _SAME = {"mpiexec": "mpirun", "mpiexec.hydra": "mpirun"}
 
 
+_MORE = frozenset(
+    {"t", "time", "p", "partition", "cpu-bind", "gpu-bind", "mpi", "gres", "max_restarts", "max-restarts", "map-by",
+     "bind-to", "rank-by", "rdzv_conf", "rdzv-conf", "local_addr", "local-addr", "network-interface"}
+)  # fmt: skip
+"""Options that count no ranks, although the toolkit has its own words for them."""
+_MEETING = frozenset({"rdzv_endpoint", "rdzv-endpoint", "H", "host", "hosts"})
+"""Options whose value may name a port or slots."""
+
+
 class Launched(NamedTuple):
     """A command that starts a launcher."""
 
@@ -137,6 +146,25 @@ def _call(name: str, remaining: list[str]) -> LauncherCall | None:
         sure &= plain_name in flags | programs | counts
         options[plain_name] = value
     return LauncherCall(kind, options, tuple(remaining[1:] if remaining[:1] == ["--"] else remaining), sure)
+
+
+def only_counts(words: Sequence[str], call: LauncherCall) -> bool:
+    """Return whether a launcher, found by its plain name, does nothing for the program but start its ranks.
+
+    Accelerate and DeepSpeed also configure the program. A partition, a time limit, a binding or restarts are more, too,
+    and so is a second program after `:`.
+    """
+    python = words[0] in ("python", "python3") and words[1] == "-m"
+    named = call.launcher == "torchrun" if python else words[0] == call.launcher or words[0] in _SAME
+    return (
+        named
+        and call.launcher in ("torchrun", "mpirun", "srun", "horovodrun")
+        and not call.options.keys() & _MORE
+        and not any("{" in value or ":" in value for option, value in call.options.items() if option not in _MEETING)
+        and ":" not in call.program
+        and not (call.program and "{" in call.program[0])
+        and (call.launcher != "torchrun" or bool(call.options.keys() & _PROGRAM) or call.program[0].endswith(".py"))
+    )
 
 
 def launched(words: Sequence[str]) -> Launched | None:

@@ -111,7 +111,7 @@ class Module:
                     position = statements.index(below)
                     self.spend(position + 1)
                     for earlier in statements[:position]:
-                        if isinstance(earlier, ast.If) and _leaves(earlier.body):
+                        if isinstance(earlier, ast.If) and leaves(earlier.body):
                             yield earlier.test
 
     def wraps(self, node: ast.AST) -> Iterator[ast.AST]:
@@ -245,7 +245,8 @@ def only_started(node: ast.stmt) -> bool:
     return isinstance(test, ast.Compare) and _main(test) and isinstance(test.ops[0], ast.Eq)
 
 
-def _leaves(body: list[ast.stmt]) -> bool:
+def leaves(body: list[ast.stmt]) -> bool:
+    """Return whether a block leaves the one around it, or the program."""
     last = body[-1]
     if isinstance(last, ast.Expr) and isinstance(last.value, ast.Call):
         called = last.value.func

@@ -96,7 +96,19 @@ def test_the_rank_that_others_waited_for_and_its_line_are_named(tmp_path: Path, 
 
 def test_ranks_that_wait_in_two_lines_wait_for_each_other(tmp_path: Path) -> None:
     run = Run(tmp_path, 3).rank(0, *REDUCE, main(15)).rank(1, *REDUCE, main(15))
-    assert run.rank(2, *REDUCE, main(31)).found() == ("hang-stacks", (2,), "train.py:31")
+    assert run.rank(2, *REDUCE, main(31)).found() == ("hang-apart", (2,), "train.py:31")
+    found = diagnose_run(RunDirectory(run.path)).root
+    assert found is not None and "rank 2 in all_reduce at train.py:31, the others in all_reduce at train.py:15" in (
+        found.message
+    )
+
+
+def test_two_ranks_in_two_collectives_are_both_named(tmp_path: Path) -> None:
+    run = Run(tmp_path, 2).rank(0, *REDUCE, main(15)).rank(1, *BACKWARD, main(20))
+    found = diagnose_run(RunDirectory(run.path)).root
+    assert found is not None and found.rule == "hang-apart"
+    assert found.message.startswith("The ranks waited for each other in different places: ")
+    assert "train.py:15" in found.message and "train.py:20" in found.message and "all_reduce" in found.message
 
 
 def test_gradients_that_one_rank_never_hands_over(tmp_path: Path) -> None:
@@ -168,7 +180,7 @@ def test_the_line_of_an_exception_is_not_looked_for_among_the_stacks(tmp_path: P
     with log.open("a") as stream:
         stream.write(LOST.format(torch=TORCH, message="Connection closed by peer"))
     os.utime(log, (NOW - 300, NOW - 300))
-    assert run.found() == ("hang-stacks", (1,), "train.py:20")
+    assert run.found() == ("hang-apart", (1,), "train.py:20")
     found = diagnose_run(RunDirectory(run.path)).root
     assert found is not None and found.evidence is not None
     assert found.evidence.file == "logs/rank-1.log" and "Connection closed" in found.evidence.text

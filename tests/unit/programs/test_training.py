@@ -852,13 +852,20 @@ def test_no_text_raises(tmp_path: Path, lines: list[str], command: str) -> None:
         ("torchrun --nproc_per_node=2 train.py --lr {lr}", "python train.py --lr {lr}", "torchrun",
          "torchrun --nproc_per_node=2"),
         ("mpirun -np 4 python train.py 'a b'", "python train.py 'a b'", "mpirun", "mpirun -np 4"),
-        ("accelerate launch --num_processes 2 train.py", "python train.py", "torchrun",
-         "accelerate launch --num_processes 2"),
+        ("torchrun --nproc_per_node=4 \\\n  --rdzv_endpoint=n1:29500 \\\n  train.py", "python train.py", "torchrun",
+         "torchrun --nproc_per_node=4 --rdzv_endpoint=n1:29500"),
         ("python -m torch.distributed.run -m train", "python -m train", "torchrun",
          "python -m torch.distributed.run -m"),
         # what the toolkit does not set itself stays, and `check` speaks of it
         ("torchrun --tee 3 train.py", "torchrun --tee 3 train.py", None, ""),
-        ("torchrun --nproc_per_node={n} train.py", "torchrun --nproc_per_node={n} train.py", None, ""),
+        *((words, words, None, "") for words in (
+            "torchrun --nproc_per_node={n} train.py", "torchrun --nproc_per_node=2 {n}",
+            "torchrun --nnodes=1:4 train.py", "torchrun --max_restarts 3 train.py",
+            "accelerate launch --num_processes 2 train.py",
+            "deepspeed --num_gpus 4 train.py", "srun -n 4 -t 4:00:00 python train.py", "srun -p gpu python train.py",
+            "mpirun -n 2 python train.py : -n 1 python server.py", "/opt/bin/torchrun train.py",
+            "python3.11 -m torch.distributed.run train.py", "torchrun --nproc_per_node=4 train",
+        )),
         ("python train.py", "python train.py", None, ""),
     ],
 )  # fmt: skip
@@ -873,7 +880,7 @@ def test_init_leaves_a_launcher_out_of_the_command(
     assert (project.command, project.launcher) == (command, launcher)
     notes = capsys.readouterr().err
     assert (f"left out of the command: `{left_out}`" in notes) == bool(left_out)
-    assert ("[launcher-in-command]" in notes) == ("torchrun" in command)
+    assert ("[launcher-in-command]" in notes) == (launcher is None and command != "python train.py")
 
 
 def test_init_and_check_tell_the_same(

@@ -27,10 +27,14 @@ _WORDS = re.compile(
     r"|too (?:many|few|large|small|long|old)|timed? ?out|killed|terminated|disconnected|lost|must (?:be|have|not)"
     r"|requires?|(?:0|no|zero) (?:files|images|samples|records|gpus?))\b"
 )
-_INFORMATION = re.compile(r"\bINFO\b")
+_INFORMATION = re.compile(
+    r"\bINFO\b|^\s*(?:\+|--|\|) |(?i:\b(?:0|no) (?:\w+ )?(?:failed|errors?|failures?|missing|killed|terminated|lost))"
+    r"|(?i:\b(?:failed|errors?|failures?|missing|killed|terminated|lost)\b[^:=]{0,30}[:=] *0(?![\d.]))|debconf: "
+)
+"""Lines of loggers, shells (`set -x`), CMake, tables, and of counts that are 0."""
 
 
-def worded(ends: Sequence[End], files: Sequence[LogFile], harmless: Sequence[re.Pattern[str]]) -> list[Evidence]:
+def trouble_lines(ends: Sequence[End], files: Sequence[LogFile], harmless: Sequence[re.Pattern[str]]) -> list[Evidence]:
     """Return the last lines of logs with words of a failure, by file and line, each kind of line once.
 
     A line does not count that is a result, a warning or information, that matches `harmless`, that says itself that the
@@ -45,7 +49,7 @@ def worded(ends: Sequence[End], files: Sequence[LogFile], harmless: Sequence[re.
             steps += is_progress(text)
             if steps >= STEPS:
                 break
-            if not is_progress(text) and _tells(text, line.read.level) and (mask := masked(text)) not in masks:
+            if not is_progress(text) and _is_trouble(text, line.read.level) and (mask := masked(text)) not in masks:
                 masks.add(mask)
                 if not any(pattern.search(text) for pattern in harmless):
                     chosen.append((number, line))
@@ -55,7 +59,7 @@ def worded(ends: Sequence[End], files: Sequence[LogFile], harmless: Sequence[re.
     ]
 
 
-def _tells(text: str, level: str) -> bool:
+def _is_trouble(text: str, level: str) -> bool:
     return not (
         _WORDS.search(text) is None
         or level in ("I", "D")

@@ -98,3 +98,31 @@ def test_members_that_lightning_waits_for_are_missed(tmp_path: Path) -> None:
 )
 def test_what_is_not_known_is_left_out_of_a_title(line: str, title: str, tmp_path: Path) -> None:
     assert f"Cause: scheduler: {title}\n" in shown(tmp_path / "job.log", line)
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ("rm: cannot remove '/tmp/mps': No such file or directory", "Test set: accuracy 9841/10000"),
+        ("mkdir: cannot create directory 'logs': File exists", "The selected data set is wide"),
+        ("cat: /sys/class/infiniband/mlx5_0/rate: No such file or directory",),
+        ("training finished", "cp: cannot stat 'x': No such file or directory"),
+        ("cp: cannot stat 'x': No such file or directory", "a", "b", "c"),
+        ("info: cache file /tmp/x: No such file or directory",),
+    ],
+)
+def test_a_command_that_scripts_go_on_after_is_no_cause(lines: tuple[str, ...], tmp_path: Path) -> None:
+    assert "ause" not in shown(tmp_path / "job.log", "Loading modules", *lines)
+
+
+@pytest.mark.parametrize("line", ["ERROR: learning rate must be positive", "FATAL: config not readable"])
+def test_an_error_line_comes_before_a_command_that_failed(line: str, tmp_path: Path) -> None:
+    text = shown(tmp_path / "job.log", "cp: cannot stat 'x': No such file or directory", line)
+    assert f"happened first: {line}" in text
+
+
+@pytest.mark.parametrize(
+    "line", ["Terminated workers: 0", "9 passed, 0 failed", "+ rm -f out/error.log", "-- Looking for x - not found"]
+)
+def test_counts_of_zero_and_traces_of_shells_are_not_shown(line: str, tmp_path: Path) -> None:
+    assert "read these lines" not in shown(tmp_path / "job.log", line)
