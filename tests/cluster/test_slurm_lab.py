@@ -153,7 +153,7 @@ def test_port_that_another_program_took_meanwhile_costs_another_start(
 
 
 def test_two_who_reserve_ports_at_once_get_different_ones(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("random.sample", lambda population, k: list(population)[:k])
+    monkeypatch.setattr("support.ports._RANDOM.sample", lambda population, k: list(population)[:k])
     (first, mine), (second, its) = reserve_ports(5), reserve_ports(5)
     mine.close()
     again, third = reserve_ports(5)
