@@ -246,9 +246,10 @@ def _without_launcher(words: str) -> tuple[str, str, str]:
     """
     import shlex
 
+    from hackathon.config.command import joined_lines
     from hackathon.programs.training import launchers
 
-    command = shlex.split(words.replace("\\\n", " "))
+    command = shlex.split(joined_lines(words))
     launch, call = launchers.launched(command), launchers.launcher_call(command)
     if launch is None or call is None or not launch.rest or not launchers.only_counts(command, call):
         return words, "", ""

@@ -28,7 +28,7 @@ def command_words(command: str, values: Mapping[str, Any]) -> tuple[str, ...]:
     (pipes, redirections, variables, several commands) are refused outside quotes and are plain text inside them. `{{`
     and `}}` stand for braces. Raises RequestError.
     """
-    text = _joined(command).strip(" \t\r\n")
+    text = joined_lines(command).strip(" \t\r\n")
     for index in _unquoted(text):
         if match := _OPERATOR.match(text, index):
             operator = "\\n" if match[0] == "\n" else match[0]
@@ -76,7 +76,7 @@ def _replacement(match: re.Match[str], values: Mapping[str, Any]) -> str:
     return ("true" if value else "false") if isinstance(value, bool) else str(value)
 
 
-def _joined(command: str) -> str:
+def joined_lines(command: str) -> str:
     """Return the command with unquoted backslash-newline pairs replaced by a space."""
     text = list(command)
     for index in _unquoted(command, escapes=True):

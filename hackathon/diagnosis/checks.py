@@ -11,9 +11,8 @@ MODULES = (exit_checks, source_checks, data, devices, numerics, training, worlds
 OF_LOGS = (
     "log:above-project", "log:exception", "log:exception-in-library", "log:exception-in-loader",
     "log:exception-own", "log:exited", "log:first-event", "log:gpu-zero", "log:hang", "log:hang-apart",
-    "log:hang-gloo",
-    "log:hang-horovod", "log:hang-nccl", "log:hang-stacks", "log:killed", "log:left-early", "log:members",
-    "log:not-copied",
+    "log:hang-gloo", "log:hang-horovod", "log:hang-nccl", "log:hang-stacks", "log:killed", "log:left-early",
+    "log:members", "log:not-copied",
 )  # fmt: skip
 """Facts that need all logs together: the exception of a last traceback and who raised it, the first event of a failure
 that no rule knows, the missing rank of a hang, a rank that ended with status 0 while the others went on, nvidia-smi's

@@ -56,6 +56,8 @@ _COMMAND = re.compile(
     r"|Text file busy|Exec format error|Argument list too long|Too many (?:open files|links)|Cannot allocate memory"
     r"|Invalid argument|Connection (?:refused|timed out|reset by peer)|No route to host|Network is unreachable)\.?$"
 )
+NEXT_LINES, LAST_WORDS = 2, 40
+"""Lines that may follow a command that failed; lines at the end of a log that may say that a training is finished."""
 _LAUNCHER = re.compile(
     r"torch[/.]distributed[/.](?:elastic|run|launcher)|ChildFailedError|closing signal|^srun: "
     rf"|{DAEMON_LINES}|exitcode\s*:|^pdsh@|ssh exited with exit code|subprocess-exited-with-error|fatal: not a git repo"
@@ -170,8 +172,6 @@ def members(ends: Sequence[End]) -> tuple[int, TailLine, int, int] | None:
     return first[0], first[1], len(ranks), first[2]
 
 
-NEXT_LINES, LAST_WORDS = 2, 40
-"""Lines that may follow a command that failed; lines at the end of a log that may say that a training is finished."""
 VALUES = ("exception", "name", "place", "package", "by", "statement", "module", "what")
 """Placeholders in the texts of these rules."""
 LETTERS = 300

@@ -52,6 +52,8 @@ from hackathon.diagnosis.scan import LogFile, rule_set
 from hackathon.diagnosis.source_checks import split, that_explain
 from hackathon.diagnosis.sources import of_paths, of_run
 from hackathon.diagnosis.survived import survived
+from hackathon.diagnosis.trouble_lines import trouble_lines
+from hackathon.diagnosis.unknown import rarest
 from hackathon.runs import states
 from hackathon.runs.directory import RunDirectory
 from hackathon.runs.events import KILL
@@ -247,11 +249,7 @@ class _Examined:
             (finding.evidence.file, finding.evidence.line) for finding in findings if finding.evidence is not None
         }
         if self._facts is None and not findings:
-            from hackathon.diagnosis.trouble_lines import trouble_lines
-
             return tuple(trouble_lines(self._ends, self._files, harmless)[-UNKNOWN:])
-        from hackathon.diagnosis.unknown import rarest
-
         lines = rarest(self._files, UNKNOWN + len(reported), failed=status is not None, rank=rank)
         return tuple([line for line in lines if (line.file, line.line) not in reported][:UNKNOWN])
 

@@ -16,8 +16,7 @@ from hackathon.text.messages import LANGUAGES, _, language, localized, speaking
 
 _BRACKETS = re.compile(r"(?P<open> ?[(（])(?P<items>[^()（）]*\{\w+\}[^()（）]*)(?P<close>[)）])")
 _ITEMS = re.compile(r", |、")
-_ITEM = re.compile(r"[^{}:]{1,40}: \{\w+\}")
-_PLACEHOLDER = re.compile(r"\{(\w+)\}")
+_ITEM = re.compile(r"[^{}:]{1,40}: \{(?P<name>\w+)\}")
 
 
 def finding_of(
@@ -98,15 +97,11 @@ def _what_is_known(title: str, values: Mapping[str, str]) -> str:
     """Return a title without the items in brackets whose value is not known: `(queue: {queue}, nodes: {nodes})`."""
 
     def remaining(brackets: re.Match[str]) -> str:
-        items = _ITEMS.split(brackets["items"])
-        known = [
-            item
-            for item in items
-            if all(values.get(name, NOT_KNOWN) not in ("", NOT_KNOWN) for name in _PLACEHOLDER.findall(item))
-        ]
+        items = [_ITEM.fullmatch(item) for item in _ITEMS.split(brackets["items"])]
+        if None in items:
+            return brackets[0]  # prose
+        known = [item[0] for item in items if item and values.get(item["name"], "") not in ("", NOT_KNOWN)]
         separator = "、" if "、" in brackets["items"] else ", "
-        if len(known) == len(items) or not all(map(_ITEM.fullmatch, items)):
-            return brackets[0]
         return f"{brackets['open']}{separator.join(known)}{brackets['close']}" if known else ""
 
     return _BRACKETS.sub(remaining, title)

@@ -67,10 +67,12 @@ class Standstill:
             host = evidence.host if evidence is not None else ""
             evidence = stack.evidence(host or (self._facts.host_of.get(stack.rank, "") if self._facts else ""))
         values = _values(hang, stack)
-        others = next((other for other in self._stacks.values() if other.rank not in hang.missing and other.own), None)
-        apart = hang.mismatched and not hang.library and own_line and others is not None
-        if apart and others is not None and others.own is not None:
-            values |= {"others": others.waits, "elsewhere": others.own.place}
+        ranks, kind = hang.missing, hang.library or ("stacks" if own_line else "")
+        partner = next((other for other in self._stacks.values() if other.rank not in hang.missing and other.own), None)
+        if hang.mismatched and kind == "stacks" and partner is not None and partner.own is not None:
+            kind, values = "apart", values | {"others": partner.waits, "elsewhere": partner.own.place}
+            if 2 * len(ranks) == len(self._stacks):
+                ranks = ()  # which half went astray is not known
         changed: list[RulePlace] = []
         for match in matches:
             if match in waiting and match.rule.part == part and match.rule.level in ("root", "likely"):
@@ -79,15 +81,12 @@ class Standstill:
                 match = replace(match, evidence=own, values=merged, ranks=hang.missing, hang=True, own_line=own_line)
             changed.append(match)
         if not any(match.hang for match in changed):
-            kind = hang.library or ("apart" if apart else "stacks" if own_line else "")
             name = f"log:hang-{kind}".removesuffix("-")
             first = waiting[0].evidence if waiting else None
             fallback = replace(first, rank=hang.missing[0], host="") if first else None
             if (rule := self._by_fact.get(name)) is not None:
                 changed.append(
-                    RulePlace(
-                        rule, evidence or fallback, values, ranks=hang.missing, own_line=own_line, fact=True, hang=True
-                    )
+                    RulePlace(rule, evidence or fallback, values, ranks=ranks, own_line=own_line, fact=True, hang=True)
                 )
         return changed
 

@@ -76,11 +76,11 @@ def _rankish(module: Module, test: ast.AST) -> bool:
 def _of_one_rank(module: Module, test: ast.expr) -> bool:
     """Return whether one rank alone fulfils a condition: `rank == 0`, `not rank`, `is_main_process()`."""
     if isinstance(test, ast.BoolOp):
-        others = [value for value in test.values if not _of_one_rank(module, value)]
+        conditions = [value for value in test.values if not _of_one_rank(module, value)]
         return (
             isinstance(test.op, ast.And)
-            and len(others) < len(test.values)
-            and not any(_ALONE.search(module.words(value)) for value in others)
+            and len(conditions) < len(test.values)
+            and not any(_ALONE.search(module.words(value)) for value in conditions)
         )
     if isinstance(test, ast.Compare):
         sides = (test.left, *test.comparators)

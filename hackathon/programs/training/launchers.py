@@ -149,7 +149,7 @@ def _call(name: str, remaining: list[str]) -> LauncherCall | None:
 
 
 def only_counts(words: Sequence[str], call: LauncherCall) -> bool:
-    """Return whether a launcher, found by its plain name, does nothing for the program but start its ranks.
+    """Return whether a launcher, found by its plain name, does nothing for the program that it names but start ranks.
 
     Accelerate and DeepSpeed also configure the program. A partition, a time limit, a binding or restarts are more, too,
     and so is a second program after `:`.
@@ -162,7 +162,7 @@ def only_counts(words: Sequence[str], call: LauncherCall) -> bool:
         and not call.options.keys() & _MORE
         and not any("{" in value or ":" in value for option, value in call.options.items() if option not in _MEETING)
         and ":" not in call.program
-        and not (call.program and "{" in call.program[0])
+        and "{" not in call.program[0]
         and (call.launcher != "torchrun" or bool(call.options.keys() & _PROGRAM) or call.program[0].endswith(".py"))
     )
 
